@@ -1,0 +1,34 @@
+// A message on its way to a receive.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+
+#include "api/rpi/lapi/request_state.h"
+
+namespace openlapi::rpi {
+
+class ReceiveRequests;
+
+struct Arrival : Unasked {
+  Arrival() = default;
+  ~Arrival() { std::free(kept); }
+  Arrival(const Arrival&) = delete;
+  Arrival& operator=(const Arrival&) = delete;
+
+  ReceiveRequests* owner = nullptr;
+  PeerState* from = nullptr;
+  Envelope envelope{};
+  std::uint64_t length = 0;               // of the whole message
+  RequestState* receive = nullptr;        // that it has met; null: none yet, or it was destroyed
+  char* kept = nullptr;                   // malloc'ed: its data, unless they go to the receive's memory at once
+  bool complete = false;                  // all that was sent with the envelope is here
+  bool deliverable = false;               // it has met a receive, or met one that was destroyed
+  lam_ssi_rpi_cbuf_msg* shown = nullptr;  // in the services' queue, for debuggers
+  ListLinks<Arrival> links{};             // among all
+  ListLinks<Arrival> unasked_links{};     // among those that nobody has asked for
+
+  bool is_long() const { return envelope.kind == EnvelopeKind::long_message; }
+};
+
+}  // namespace openlapi::rpi

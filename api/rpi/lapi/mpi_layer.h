@@ -1,0 +1,21 @@
+// What the module `lapi` calls of the MPI layer that has loaded it.
+#pragma once
+
+#include "api/rpi/include/rpisys.h"
+
+namespace openlapi::rpi {
+
+class MpiLayer {
+ public:
+  virtual ~MpiLayer() = default;
+
+  // A request that was started is active no more.
+  virtual void request_ended() = 0;
+  // A request of the list that has not been started yet: the layer makes it ready and calls the module's start().
+  // False: that failed.
+  virtual bool start_request(MPI_Request request) = 0;
+  // MPI_ERROR of a status, for an error class.
+  virtual int error_of(int error_class) = 0;
+};
+
+}  // namespace openlapi::rpi

@@ -1,0 +1,345 @@
+#include "api/rpi/lapi/receive_requests.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <span>
+
+namespace openlapi::rpi {
+namespace {
+
+// A message further ahead of its predecessors is none of ours.
+constexpr std::uint32_t kMostAhead = 1U << 30;
+
+std::uint64_t room_of(const _req& request) { return static_cast<std::uint64_t>(std::max(request.rq_packsize, 0)); }
+
+bool waits(const _req& request) { return request.rq_state == LAM_RQSSTART && (request.rq_flags & LAM_RQFCANCEL) == 0; }
+
+void tell_message(_req& request, const Arrival& arrival, std::uint64_t length) {
+  request.rq_seq = arrival.envelope.number;
+  request.rq_proc = arrival.from->process;
+  lam_ssi_rpi_fill_mpi_status(&request, arrival.envelope.rank, arrival.envelope.tag, static_cast<int>(length));
+}
+
+lam_ssi_rpi_cbuf_msg shown_as(const Arrival& arrival) {
+  const Envelope& envelope = arrival.envelope;
+  const int flags = (arrival.is_long() ? C2CLONG : C2CSHORT) | C2CBUFFERED |
+                    (envelope.kind == EnvelopeKind::synchronous ? C2CSSEND : 0);
+  lam_ssi_rpi_cbuf_msg message{};
+  message.cm_proc = arrival.from->process;
+  message.cm_env = {
+      static_cast<int4>(arrival.length), envelope.tag, flags, envelope.rank, envelope.context, envelope.number};
+  message.cm_buf = arrival.kept;
+  message.cm_dont_delete = 1;
+  return message;
+}
+
+}  // namespace
+
+// ---- Requests ----
+
+void ReceiveRequests::start(RequestState& receive) {
+  _req& request = *receive.request;
+  withdraw(receive);
+  receive.arrival = nullptr;
+  receive.wanted = {request.rq_cid, request.rq_rank, request.rq_tag};
+  if (auto* arrival = static_cast<Arrival*>(unasked_.find(receive.wanted))) {
+    if (request.rq_type == LAM_RQIPROBE) {
+      tell_message(request, *arrival, arrival->length);
+      return around_.finish(&request);
+    }
+    remove_unasked(*arrival);
+    meet(*arrival, receive);
+    if (arrival->complete) deliver(*arrival);
+    return;
+  }
+  if (can_come_from_the_dead(request)) return around_.fail_dead(&request);
+  posted_.post(receive);
+  asking_.push_back(receive);
+}
+
+void ReceiveRequests::withdraw(RequestState& receive) {
+  if (receive.order == 0) return;
+  posted_.take_back(receive);
+  asking_.remove(receive);
+}
+
+void ReceiveRequests::forget(RequestState& receive) {
+  withdraw(receive);
+  if (receive.arrival != nullptr) receive.arrival->receive = nullptr;
+}
+
+// MPI_ANY_SOURCE may be the dead one: waiting on would be for ever if it is.
+bool ReceiveRequests::can_come_from_the_dead(const _req& request) const {
+  if (!some_lost_) return false;
+  if (request.rq_rank != MPI_ANY_SOURCE) return peer_state_of(request.rq_proc)->lost;
+  const _comm& communicator = *request.rq_comm;
+  const bool remote = (communicator.c_flags & LAM_CINTER) != 0;
+  const _group* group = remote ? communicator.c_rgroup : communicator.c_group;
+  return std::ranges::any_of(std::span(group->g_procs, static_cast<std::size_t>(group->g_nprocs)),
+                             [](const _proc* process) {
+                               const PeerState* state = peer_state_of(process);
+                               return state != nullptr && state->lost;
+                             });
+}
+
+// ---- Messages that come ----
+
+Landing ReceiveRequests::arriving(PeerState& from, const Envelope& envelope, std::uint64_t length) {
+  const std::uint32_t ahead = envelope.sequence - from.next_in;
+  const bool is_long = envelope.kind == EnvelopeKind::long_message;
+  if (ahead > kMostAhead || from.overtakers.contains(envelope.sequence)) return {};
+  if (length > INT32_MAX || (is_long && length != 0)) return {};
+  Arrival* made = nullptr;
+  try {
+    made = &make(from, envelope, length);
+    const Landing landing = ahead > 0 ? keep_overtaker(*made) : accept(*made);
+    ++moving_;
+    if (ahead == 0) follow(from);
+    return landing;
+  } catch (const std::bad_alloc&) {
+    memory_exhausted_ = true;
+    if (made != nullptr) {
+      fail_for_memory(*made);
+      remove(*made);
+    }
+    return {};
+  }
+}
+
+Arrival& ReceiveRequests::make(PeerState& from, const Envelope& envelope, std::uint64_t length) {
+  auto& made = *new Arrival;
+  all_.push_back(made);
+  made.owner = this;
+  made.from = &from;
+  made.envelope = envelope;
+  made.wanted = {envelope.context, envelope.rank, envelope.tag};
+  made.length = made.is_long() ? envelope.length : length;
+  return made;
+}
+
+void ReceiveRequests::remove(Arrival& arrival) {
+  remove_unasked(arrival);
+  all_.remove(arrival);
+  const std::unique_ptr<Arrival> last(&arrival);
+}
+
+Landing ReceiveRequests::keep_overtaker(Arrival& arrival) {
+  const Landing landing = keep(arrival);
+  arrival.from->overtakers.emplace(arrival.envelope.sequence, &arrival);
+  ++overtakers_;
+  return landing;
+}
+
+// The message is lost, and the MPI layer is told.
+void ReceiveRequests::fail_for_memory(Arrival& arrival) {
+  if (arrival.receive == nullptr) return;
+  arrival.receive->arrival = nullptr;
+  around_.fail(std::exchange(arrival.receive, nullptr)->request, MPI_ERR_NO_MEM);
+}
+
+// The next of its process: the receive that it meets says where its data go.
+Landing ReceiveRequests::accept(Arrival& arrival) {
+  ++arrival.from->next_in;
+  RequestState* receive = take_asking(arrival);
+  if (receive == nullptr) {
+    const Landing landing = keep(arrival);
+    add_unasked(arrival);
+    return landing;
+  }
+  meet(arrival, *receive);
+  const _req& request = *receive->request;
+  if (arrival.is_long() || arrival.length <= room_of(request)) {
+    return {arrival.is_long() ? nullptr : request.rq_packbuf, {&ReceiveRequests::when_complete, &arrival}};
+  }
+  return keep(arrival);
+}
+
+Landing ReceiveRequests::keep(Arrival& arrival) {
+  if (!arrival.is_long() && arrival.length > 0) {
+    arrival.kept = static_cast<char*>(std::malloc(static_cast<std::size_t>(arrival.length)));
+    if (arrival.kept == nullptr) throw std::bad_alloc();
+  }
+  return {arrival.kept, {&ReceiveRequests::when_complete, &arrival}};
+}
+
+// Those that had overtaken what was missing until now.
+void ReceiveRequests::follow(PeerState& peer) {
+  while (!peer.overtakers.empty()) {
+    const auto next = peer.overtakers.find(peer.next_in);
+    if (next == peer.overtakers.end()) return;
+    Arrival& arrival = *next->second;
+    peer.overtakers.erase(next);
+    --overtakers_;
+    ++peer.next_in;
+    RequestState* receive = take_asking(arrival);
+    try {
+      if (receive == nullptr) {
+        add_unasked(arrival);
+        continue;
+      }
+      meet(arrival, *receive);
+      if (arrival.complete) postponed_.push_back(&arrival);
+    } catch (const std::bad_alloc&) {
+      memory_exhausted_ = true;
+      fail_for_memory(arrival);
+      ignore(arrival);
+    }
+  }
+}
+
+// Of what nobody will receive; the World may still be bringing its data.
+void ReceiveRequests::ignore(Arrival& arrival) {
+  remove_unasked(arrival);
+  arrival.deliverable = true;
+  if (arrival.complete) remove(arrival);
+}
+
+// The first receive that takes it. Probes before it are answered; what the MPI layer has cancelled is passed by.
+RequestState* ReceiveRequests::take_asking(const Arrival& arrival) {
+  while (Posted* first = posted_.find(arrival.wanted)) {
+    RequestState& state = static_cast<RequestState&>(*first);
+    withdraw(state);
+    if (!waits(*state.request)) continue;
+    if (state.request->rq_type != LAM_RQIPROBE) return &state;
+    tell_message(*state.request, arrival, arrival.length);
+    around_.finish(state.request);
+  }
+  return nullptr;
+}
+
+void ReceiveRequests::add_unasked(Arrival& arrival) {
+  unasked_.add(arrival);
+  all_unasked_.push_back(arrival);
+  lam_ssi_rpi_cbuf_msg message = shown_as(arrival);
+  arrival.shown = lam_ssi_rpi_cbuf_append(&message);
+}
+
+void ReceiveRequests::remove_unasked(Arrival& arrival) {
+  if (!arrival.listed) return;
+  unasked_.remove(arrival);
+  all_unasked_.remove(arrival);
+  if (arrival.shown != nullptr) lam_ssi_rpi_cbuf_delete(std::exchange(arrival.shown, nullptr));
+}
+
+void ReceiveRequests::meet(Arrival& arrival, RequestState& receive) {
+  _req& request = *receive.request;
+  arrival.receive = &receive;
+  arrival.deliverable = true;
+  receive.arrival = &arrival;
+  if (arrival.length > room_of(request)) request.rq_flags |= LAM_RQFTRUNC;
+  tell_message(request, arrival, std::min(arrival.length, room_of(request)));
+  around_.activate(&request);
+}
+
+void ReceiveRequests::when_complete(void* argument, Outcome outcome) {
+  Arrival& arrival = *static_cast<Arrival*>(argument);
+  ReceiveRequests& owner = *arrival.owner;
+  owner.complete(arrival, outcome);
+  owner.do_postponed();
+}
+
+void ReceiveRequests::complete(Arrival& arrival, Outcome outcome) {
+  --moving_;
+  arrival.complete = true;
+  if (outcome == Outcome::peer_lost) {
+    if (!arrival.deliverable) return drop(arrival);
+    return end(arrival, outcome);
+  }
+  if (arrival.deliverable) deliver(arrival);
+}
+
+// What no receive has met and none will.
+void ReceiveRequests::drop(Arrival& arrival) {
+  if (!arrival.listed && arrival.from->overtakers.erase(arrival.envelope.sequence) > 0) --overtakers_;
+  remove(arrival);
+}
+
+// It has met a receive, and what came with the envelope is here.
+void ReceiveRequests::deliver(Arrival& arrival) {
+  const _req* request = arrival.receive == nullptr ? nullptr : arrival.receive->request;
+  const std::uint64_t length = request == nullptr ? 0 : std::min(arrival.length, room_of(*request));
+  if (arrival.is_long() && length > 0) {
+    ++moving_;
+    around_.world().get(arrival.from->number, arrival.envelope.address,
+                        {reinterpret_cast<std::byte*>(request->rq_packbuf), static_cast<std::size_t>(length)},
+                        {&ReceiveRequests::when_read, &arrival});
+    return;
+  }
+  if (arrival.kept != nullptr && length > 0) std::memcpy(request->rq_packbuf, arrival.kept, length);
+  end(arrival, Outcome::done);
+}
+
+void ReceiveRequests::when_read(void* argument, Outcome outcome) {
+  Arrival& arrival = *static_cast<Arrival*>(argument);
+  ReceiveRequests& owner = *arrival.owner;
+  --owner.moving_;
+  owner.end(arrival, outcome);
+  owner.do_postponed();
+}
+
+void ReceiveRequests::end(Arrival& arrival, Outcome outcome) {
+  if (outcome == Outcome::done) {
+    if (arrival.is_long()) answer(arrival, EnvelopeKind::fetched);
+    if (arrival.envelope.kind == EnvelopeKind::synchronous) answer(arrival, EnvelopeKind::matched);
+  }
+  RequestState* receive = arrival.receive;
+  remove(arrival);
+  if (receive == nullptr) return;
+  receive->arrival = nullptr;
+  outcome == Outcome::done ? around_.finish(receive->request) : around_.fail_dead(receive->request);
+}
+
+void ReceiveRequests::answer(const Arrival& arrival, EnvelopeKind kind) {
+  Envelope envelope;
+  envelope.kind = kind;
+  envelope.request = arrival.envelope.request;
+  std::array<std::byte, kMostEnvelope> room;
+  around_.world().send_message(arrival.from->number, encode(envelope, room), {}, {});
+}
+
+void ReceiveRequests::do_postponed() {
+  while (!postponed_.empty()) {
+    Arrival& arrival = *postponed_.back();
+    postponed_.pop_back();
+    deliver(arrival);
+  }
+}
+
+// ---- Ends ----
+
+void ReceiveRequests::lost(PeerState& peer) {
+  some_lost_ = true;
+  std::vector<Arrival*> unreachable;
+  for (const auto& [sequence, arrival] : peer.overtakers) {
+    if (arrival->complete) unreachable.push_back(arrival);
+  }
+  for (Arrival* each = all_unasked_.first(); each != nullptr; each = all_unasked_.next(*each)) {
+    if (each->from == &peer && each->is_long() && each->complete) unreachable.push_back(each);
+  }
+  for (Arrival* arrival : unreachable) drop(*arrival);
+  for (RequestState* next = asking_.first(); next != nullptr;) {
+    RequestState& state = *std::exchange(next, asking_.next(*next));
+    if (!can_come_from_the_dead(*state.request)) continue;
+    withdraw(state);
+    if (waits(*state.request)) around_.fail_dead(state.request);
+  }
+}
+
+void ReceiveRequests::forget(PeerState& peer) {
+  for (const auto& [sequence, arrival] : std::exchange(peer.overtakers, {})) {
+    --overtakers_;
+    ignore(*arrival);
+  }
+  for (Arrival* next = all_unasked_.first(); next != nullptr;) {
+    Arrival& arrival = *std::exchange(next, all_unasked_.next(*next));
+    if (arrival.from == &peer) ignore(arrival);
+  }
+}
+
+ReceiveRequests::~ReceiveRequests() {
+  while (Arrival* arrival = all_.first()) remove(*arrival);
+}
+
+}  // namespace openlapi::rpi

@@ -1,0 +1,77 @@
+// Requests that receive or probe, and the messages that come: from the same process in the order in which they were
+// sent, whatever overtakes. The data of short messages go to the receive's memory at once if it is posted; else, and
+// if they are too long for it, they are kept first.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "api/rpi/lapi/arrival.h"
+#include "api/rpi/lapi/request_state.h"
+
+namespace openlapi::rpi {
+
+class ReceiveRequests {
+ public:
+  explicit ReceiveRequests(Surroundings& around) : around_(around) {}
+  // The World calls nothing any more.
+  ~ReceiveRequests();
+  ReceiveRequests(const ReceiveRequests&) = delete;
+  ReceiveRequests& operator=(const ReceiveRequests&) = delete;
+
+  // Throws std::bad_alloc.
+  void start(RequestState& receive);
+  // A receive or probe that has met no message stops asking. Posted or not.
+  void withdraw(RequestState& receive);
+  // The MPI layer destroys the request.
+  void forget(RequestState& receive);
+
+  // A message, no answer, has begun to come. Null buffer and function: it is none that can be, or there is no memory.
+  Landing arriving(PeerState& from, const Envelope& envelope, std::uint64_t length);
+  void lost(PeerState& peer);
+  // The process is not touched again, and what it has sent is no more.
+  void forget(PeerState& peer);
+  // What could not be done inside arriving().
+  void do_postponed();
+
+  // Whether nothing is on its way: no data that come or are being read, no message without its predecessors.
+  bool quiet() const { return moving_ == 0 && overtakers_ == 0 && postponed_.empty(); }
+  // Once, whether there was no memory for a message.
+  bool take_memory_exhausted() { return std::exchange(memory_exhausted_, false); }
+  std::uint64_t matching_steps() const { return posted_.steps() + unasked_.steps(); }
+
+ private:
+  static void when_complete(void* argument, Outcome outcome);
+  static void when_read(void* argument, Outcome outcome);
+
+  Landing accept(Arrival& arrival);
+  Landing keep_overtaker(Arrival& arrival);
+  Arrival& make(PeerState& from, const Envelope& envelope, std::uint64_t length);
+  void remove(Arrival& arrival);
+  void fail_for_memory(Arrival& arrival);
+  void ignore(Arrival& arrival);
+  Landing keep(Arrival& arrival);
+  void follow(PeerState& peer);
+  RequestState* take_asking(const Arrival& arrival);
+  void add_unasked(Arrival& arrival);
+  void remove_unasked(Arrival& arrival);
+  void meet(Arrival& arrival, RequestState& receive);
+  void complete(Arrival& arrival, Outcome outcome);
+  void drop(Arrival& arrival);
+  void deliver(Arrival& arrival);
+  void end(Arrival& arrival, Outcome outcome);
+  void answer(const Arrival& arrival, EnvelopeKind kind);
+  bool can_come_from_the_dead(const _req& request) const;
+
+  Surroundings& around_;
+  PostedList posted_{};
+  UnaskedList unasked_{};
+  LinkedList<RequestState, &RequestState::asking_links> asking_{};
+  LinkedList<Arrival, &Arrival::links> all_{};
+  LinkedList<Arrival, &Arrival::unasked_links> all_unasked_{};
+  std::vector<Arrival*> postponed_{};  // deliveries
+  std::uint64_t moving_ = 0, overtakers_ = 0;
+  bool some_lost_ = false, memory_exhausted_ = false;
+};
+
+}  // namespace openlapi::rpi

@@ -1,0 +1,134 @@
+#include "api/rpi/lapi/request_engine.h"
+
+#include <cerrno>
+#include <new>
+
+namespace openlapi::rpi {
+namespace {
+
+bool sends(const _req& request) { return request.rq_type != LAM_RQIRECV && request.rq_type != LAM_RQIPROBE; }
+
+// LAM marks communicators that have lost a node.
+bool is_dead(const _comm& communicator) { return (communicator.c_flags & (LAM_CLDEAD | LAM_CRDEAD)) != 0; }
+
+int fail(int error) {
+  errno = error;
+  return LAMERROR;
+}
+
+}  // namespace
+
+void RequestEngine::add_process(_proc& process) {
+  auto& peer = *peers_.emplace_back(std::make_unique<PeerState>());
+  peer.process = &process;
+  peer.number = static_cast<Peer>(peers_.size() - 1);
+  process.p_rpi = reinterpret_cast<lam_ssi_rpi_proc*>(&peer);
+}
+
+void RequestEngine::remove_process(_proc& process) {
+  PeerState* peer = peer_state_of(&process);
+  if (peer == nullptr) return;
+  receives_.forget(*peer);
+  peer->process = nullptr;
+  process.p_rpi = nullptr;
+}
+
+int RequestEngine::build(MPI_Request request) {
+  auto* state = new (std::nothrow) RequestState;
+  if (state == nullptr) return fail(ENOMEM);
+  state->request = request;
+  request->rq_rpi = reinterpret_cast<lam_ssi_rpi_req*>(state);
+  return 0;
+}
+
+int RequestEngine::start(MPI_Request request) {
+  RequestState& state = *request_state_of(request);
+  if (request->rq_rank != MPI_ANY_SOURCE && peer_state_of(request->rq_proc) == nullptr) return fail(ESRCH);
+  try {
+    if (is_dead(*request->rq_comm)) {
+      around_.fail_dead(request);
+    } else {
+      sends(*request) ? sends_.start(state) : receives_.start(state);
+    }
+    return 0;
+  } catch (const std::bad_alloc&) {
+    return fail(ENOMEM);
+  }
+}
+
+// The list before anything moves. Whether sleeping is allowed as far as it goes.
+bool RequestEngine::prepare(MPI_Request first) {
+  bool may_sleep = true;
+  for (MPI_Request request = first; request != nullptr; request = request->rq_next) {
+    if (request->rq_state == LAM_RQSDONE && (request->rq_flags & LAM_RQFBLOCK) != 0) may_sleep = false;
+    if (request->rq_state != LAM_RQSSTART || !is_dead(*request->rq_comm)) continue;
+    receives_.withdraw(*request_state_of(request));
+    around_.fail_dead(request);
+    may_sleep = false;
+  }
+  return may_sleep;
+}
+
+int RequestEngine::move(bool block) {
+  around_.world().progress(block);
+  receives_.do_postponed();
+  return receives_.take_memory_exhausted() ? fail(ENOMEM) : 0;
+}
+
+int RequestEngine::advance(MPI_Request first, bool block) {
+  around_.take_changed();
+  for (MPI_Request request = first; request != nullptr; request = request->rq_next) {
+    if (request->rq_state == LAM_RQSINIT && !around_.layer().start_request(request)) return LAMERROR;
+  }
+  const bool may_sleep = prepare(first);
+  if (move(block && may_sleep) != 0) return LAMERROR;
+  return around_.take_changed() ? 1 : 0;
+}
+
+int RequestEngine::destroy(MPI_Request request) {
+  std::unique_ptr<RequestState> state(request_state_of(request));
+  request->rq_rpi = nullptr;
+  if (state == nullptr) return 0;
+  receives_.forget(*state);
+  if (!sends_.forget(*state)) state.release();
+  return 0;
+}
+
+int RequestEngine::iprobe(MPI_Request request) {
+  if (request->rq_state == LAM_RQSSTART && move(false) != 0) return LAMERROR;
+  if (request->rq_state == LAM_RQSDONE) return request->rq_status.MPI_ERROR == MPI_SUCCESS ? 1 : LAMERROR;
+  receives_.withdraw(*request_state_of(request));
+  request->rq_state = LAM_RQSINIT;
+  around_.layer().request_ended();
+  return 0;
+}
+
+void RequestEngine::drain() {
+  around_.world().progress(!quiet());
+  receives_.do_postponed();
+}
+
+Landing RequestEngine::arriving(const IncomingMessage& message) {
+  const auto envelope = decode_envelope(message.header);
+  if (!envelope || message.from >= peers_.size() || peers_[message.from]->process == nullptr) {
+    ++refused_;
+    return {};
+  }
+  PeerState& from = *peers_[message.from];
+  if (envelope->is_answer()) {
+    if (message.length != 0 || !sends_.answered(from, *envelope)) ++refused_;
+    return {};
+  }
+  const Landing landing = receives_.arriving(from, *envelope, message.length);
+  if (landing.when_done.function == nullptr) ++refused_;
+  return landing;
+}
+
+void RequestEngine::lost(Peer peer, const char* /*reason*/) {
+  if (peer >= peers_.size() || peers_[peer]->process == nullptr) return;
+  peers_[peer]->lost = true;
+  sends_.lost(*peers_[peer]);
+  receives_.lost(*peers_[peer]);
+}
+
+}  // namespace openlapi::rpi

@@ -1,0 +1,66 @@
+// The life of MPI's requests over a World: what the module's functions of the rpi interface do. They return what that
+// interface says; errno tells why something failed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "api/rpi/lapi/receive_requests.h"
+#include "api/rpi/lapi/request_state.h"
+#include "api/rpi/lapi/send_requests.h"
+
+namespace openlapi::rpi {
+
+// Not thread safe: one thread at a time is in it or in its World.
+class RequestEngine final : public WorldListener {
+ public:
+  // `most_short`: bytes of the longest message that goes with its envelope.
+  RequestEngine(MpiLayer& layer, std::size_t most_short) : around_(layer), sends_(around_, most_short) {}
+  // The World calls nothing any more.
+  ~RequestEngine() = default;
+  RequestEngine(const RequestEngine&) = delete;
+  RequestEngine& operator=(const RequestEngine&) = delete;
+
+  // Before anything else; another one, in which nothing is on its way and the peers have the same places, after a
+  // restart.
+  void use(World& world) { around_.use(world); }
+
+  // Processes in the order of the World's peers. Throws std::bad_alloc.
+  void add_process(_proc& process);
+  // It is not touched again; its place stays empty. Messages of it that nobody has received are gone.
+  void remove_process(_proc& process);
+
+  int build(MPI_Request request);
+  int start(MPI_Request request);
+  int advance(MPI_Request first, bool block);
+  int destroy(MPI_Request request);
+  int iprobe(MPI_Request request);
+
+  // Whether nothing of this process is on its way: what it has sent has been taken, and what it was sent is here.
+  bool quiet() { return receives_.quiet() && around_.world().drained(); }
+  // One step towards that; sleeps while this process is not quiet. What is taken may be answered: nothing is on its way
+  // when all processes have been quiet three times, with a barrier behind each (messages, reading them, saying so),
+  // while none of them starts a request. Whoever waits in a barrier goes on with this: others may need what it takes.
+  void drain();
+
+  Landing arriving(const IncomingMessage& message) override;
+  void lost(Peer peer, const char* reason) override;
+
+  // Messages that no peer of ours can have sent.
+  std::uint64_t refused() const { return refused_; }
+  std::uint64_t matching_steps() const { return receives_.matching_steps(); }
+
+ private:
+  bool prepare(MPI_Request first);
+  int move(bool block);
+
+  Surroundings around_;
+  SendRequests sends_;
+  ReceiveRequests receives_{around_};
+  std::vector<std::unique_ptr<PeerState>> peers_{};  // by number
+  std::uint64_t refused_ = 0;
+};
+
+}  // namespace openlapi::rpi

@@ -1,0 +1,93 @@
+// What the engine keeps of requests and processes beside what the MPI layer has of them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include "api/rpi/include/mpisys.h"
+#include "api/rpi/include/rpisys.h"
+#include "api/rpi/lapi/envelope.h"
+#include "api/rpi/lapi/matching.h"
+#include "api/rpi/lapi/mpi_layer.h"
+#include "api/rpi/lapi/world.h"
+#include "dataplane/base/linked_list.h"
+
+namespace openlapi::rpi {
+
+struct Arrival;
+class SendRequests;
+
+// Of a process; p_rpi points here.
+struct PeerState {
+  _proc* process = nullptr;  // null: it was finalised
+  Peer number = 0;
+  bool lost = false;
+  std::uint32_t next_out = 0, next_in = 0;         // sequence numbers of messages to it and from it
+  std::map<std::uint32_t, Arrival*> overtakers{};  // messages whose predecessors are not here yet
+};
+
+// Of a request; rq_rpi points here.
+struct RequestState : Posted {
+  MPI_Request request = nullptr;
+
+  // A receive or probe that is posted is in a list of all; so is a send that was destroyed. A receive that has met its
+  // message knows it.
+  ListLinks<RequestState> asking_links{};
+  Arrival* arrival = nullptr;
+
+  // A send: what it waits for.
+  SendRequests* owner = nullptr;
+  PeerState* to = nullptr;
+  std::uint64_t name = 0;  // in the answer; 0: it waits for none
+  EnvelopeKind answer = EnvelopeKind::matched;
+  bool with_world = false;  // the World has its data
+  bool failed = false;
+  bool destroyed = false;  // by the MPI layer, while the World had its data
+};
+
+// p_rpi and rq_rpi are types that every module defines for itself, so in a program with several modules nobody can.
+inline PeerState* peer_state_of(const _proc* process) {
+  return process == nullptr ? nullptr : reinterpret_cast<PeerState*>(process->p_rpi);
+}
+inline RequestState* request_state_of(const _req* request) { return reinterpret_cast<RequestState*>(request->rq_rpi); }
+
+// The MPI layer above and the World below; moves requests on, as the MPI layer sees them.
+class Surroundings {
+ public:
+  explicit Surroundings(MpiLayer& layer) : layer_(layer) {}
+
+  MpiLayer& layer() { return layer_; }
+  World& world() { return *world_; }
+  void use(World& world) { world_ = &world; }
+
+  // It can be cancelled no more.
+  void activate(MPI_Request request) {
+    request->rq_state = LAM_RQSACTIVE;
+    changed_ = true;
+  }
+  void finish(MPI_Request request) {
+    request->rq_state = LAM_RQSDONE;
+    layer_.request_ended();
+    changed_ = true;
+  }
+  void fail(MPI_Request request, int error_class) {
+    request->rq_status.MPI_ERROR = layer_.error_of(error_class);
+    finish(request);
+  }
+  // Because its peer is dead.
+  void fail_dead(MPI_Request request) {
+    const bool remote = (request->rq_comm->c_flags & LAM_CINTER) != 0;
+    fail(request, remote ? MPI_ERR_REMOTEDEAD : MPI_ERR_LOCALDEAD);
+  }
+
+  // Since the last call.
+  bool take_changed() { return std::exchange(changed_, false); }
+
+ private:
+  MpiLayer& layer_;
+  World* world_ = nullptr;
+  bool changed_ = false;
+};
+
+}  // namespace openlapi::rpi

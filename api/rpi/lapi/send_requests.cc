@@ -1,0 +1,117 @@
+#include "api/rpi/lapi/send_requests.h"
+
+#include <array>
+#include <memory>
+#include <vector>
+
+namespace openlapi::rpi {
+
+SendRequests::~SendRequests() {
+  while (RequestState* send = destroyed_.first()) {
+    destroyed_.remove(*send);
+    const std::unique_ptr<RequestState> last(send);
+  }
+}
+
+// A message to oneself is short however long it is: it is kept until it is received, and a process that sends to itself
+// before it receives goes on. Only a synchronous one waits anyhow.
+Envelope SendRequests::envelope_for(RequestState& send) {
+  const _req& request = *send.request;
+  const bool synchronous = request.rq_type == LAM_RQISSEND;
+  const auto length = static_cast<std::size_t>(request.rq_packsize);
+  const bool stays = send.to->number == around_.world().self() && !synchronous;
+  Envelope envelope;
+  envelope.sequence = send.to->next_out;
+  envelope.context = request.rq_cid;
+  envelope.tag = request.rq_tag;
+  envelope.rank = request.rq_comm->c_group->g_myrank;
+  envelope.number = request.rq_seq;
+  if (length > most_short_ && !stays) {
+    envelope.kind = EnvelopeKind::long_message;
+    envelope.address = reinterpret_cast<std::uintptr_t>(request.rq_packbuf);
+    envelope.length = length;
+    send.answer = EnvelopeKind::fetched;
+  } else if (synchronous) {
+    envelope.kind = EnvelopeKind::synchronous;
+    send.answer = EnvelopeKind::matched;
+  } else {
+    return envelope;
+  }
+  send.name = envelope.request = ++last_name_;
+  waiting_.emplace(send.name, &send);
+  return envelope;
+}
+
+void SendRequests::start(RequestState& send) {
+  MPI_Request request = send.request;
+  send.owner = this;
+  send.to = peer_state_of(request->rq_proc);
+  send.name = 0;
+  send.with_world = send.failed = false;
+  if (send.to->lost) return around_.fail_dead(request);
+  const Envelope envelope = envelope_for(send);
+  ++send.to->next_out;
+  around_.activate(request);
+  std::array<std::byte, kMostEnvelope> room;
+  const auto header = encode(envelope, room);
+  if (envelope.kind == EnvelopeKind::long_message) return around_.world().send_message(send.to->number, header, {}, {});
+  send.with_world = true;
+  const std::span data(reinterpret_cast<const std::byte*>(request->rq_packbuf),
+                       static_cast<std::size_t>(request->rq_packsize));
+  around_.world().send_message(send.to->number, header, data, {&SendRequests::when_sent, &send});
+}
+
+void SendRequests::when_sent(void* argument, Outcome outcome) {
+  RequestState& send = *static_cast<RequestState*>(argument);
+  send.owner->sent(send, outcome);
+}
+
+void SendRequests::sent(RequestState& send, Outcome outcome) {
+  send.with_world = false;
+  if (send.destroyed) {
+    destroyed_.remove(send);
+    const std::unique_ptr<RequestState> last(&send);
+    return;
+  }
+  if (outcome == Outcome::peer_lost) {
+    send.failed = true;
+    waiting_.erase(std::exchange(send.name, 0));
+  }
+  end_if_done(send);
+}
+
+void SendRequests::end_if_done(RequestState& send) {
+  if (send.with_world || send.name != 0) return;
+  send.failed ? around_.fail_dead(send.request) : around_.finish(send.request);
+}
+
+bool SendRequests::forget(RequestState& send) {
+  waiting_.erase(std::exchange(send.name, 0));
+  send.destroyed = send.with_world;
+  if (send.destroyed) destroyed_.push_back(send);
+  return !send.with_world;
+}
+
+bool SendRequests::answered(const PeerState& from, const Envelope& answer) {
+  const auto found = waiting_.find(answer.request);
+  if (found == waiting_.end() || found->second->to != &from || found->second->answer != answer.kind) return false;
+  RequestState& send = *found->second;
+  waiting_.erase(found);
+  send.name = 0;
+  end_if_done(send);
+  return true;
+}
+
+void SendRequests::lost(const PeerState& peer) {
+  std::vector<RequestState*> ended;
+  for (const auto& [name, send] : waiting_) {
+    if (send->to == &peer) ended.push_back(send);
+  }
+  for (RequestState* send : ended) {
+    waiting_.erase(std::exchange(send->name, 0));
+    send->failed = true;
+    end_if_done(*send);
+  }
+}
+
+}  // namespace openlapi::rpi

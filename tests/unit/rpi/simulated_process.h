@@ -1,0 +1,91 @@
+// A process of a simulated MPI job: requests as LAM's MPI layer makes, starts, cancels and frees them, over the engine.
+// Whatever ends is compared with the model.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "api/rpi/lapi/request_engine.h"
+#include "tests/unit/rpi/matching_model.h"
+#include "tests/unit/rpi/simulated_network.h"
+
+namespace openlapi::rpi {
+
+constexpr std::size_t kMostShort = 64;
+
+struct Job {
+  std::mt19937 random;
+  MatchingModel model;
+  SimulatedNetwork network;
+  bool exact = true;  // nobody has died: the model says everything
+  int receives = 0;   // names for the model
+  std::vector<std::string> mistakes{};
+
+  Job(unsigned seed, unsigned processes) : random(seed), model(processes), network(processes, random) {}
+  std::size_t below(std::size_t limit) { return random() % limit; }
+  void expect(bool holds, const std::string& text) {
+    if (!holds) mistakes.push_back(text);
+  }
+};
+
+// With the buffers that its program gave.
+struct SimulatedRequest {
+  _req request{};
+  std::vector<char> buffer{};
+  int number = -1;  // send: of the message; receive: its name in the model
+  bool is_send = false, cancelled = false, waits_for_restart = false;
+};
+
+class SimulatedProcess final : public MpiLayer {
+ public:
+  SimulatedProcess(Job& job, unsigned rank, unsigned processes);
+  ~SimulatedProcess() override;
+
+  // Something that a program could do, by chance.
+  void act();
+  void send(unsigned to, int type);
+  void receive(const Wanted& wanted, std::size_t room, int type, bool persistent);
+  // Everything that can be received, and nothing asked for in vain.
+  void receive_rest();
+  void cancel_rest();
+  int advance(bool block);
+  bool has_active() const { return active_ > 0; }
+  RequestEngine& engine() { return engine_; }
+
+  void request_ended() override { --active_; }
+  bool start_request(MPI_Request) override { return false; }
+  int error_of(int error_class) override { return error_class + 1000; }
+
+ private:
+  using Requests = std::list<SimulatedRequest>;
+
+  SimulatedRequest& make(int type, const Wanted& peer, std::size_t size, bool persistent);
+  void start(SimulatedRequest& made);
+  void cancel(SimulatedRequest& made);
+  void iprobe(const Wanted& wanted);
+  void restart_or_destroy();
+  Requests::iterator destroy(Requests::iterator made);
+  void look_at_ended();
+  void check_send(SimulatedRequest& made);
+  void check_receive(const SimulatedRequest& made);
+  SimulatedRequest* random_started_receive();
+  Wanted random_wanted();
+
+  Job& job_;
+  unsigned rank_;
+  std::vector<_proc> processes_;
+  std::vector<_proc*> members_;
+  _group group_{};
+  std::vector<_comm> communicators_;
+  RequestEngine engine_{*this, kMostShort};
+  SimulatedWorld world_;
+  Requests requests_{};
+  int active_ = 0;
+};
+
+}  // namespace openlapi::rpi
