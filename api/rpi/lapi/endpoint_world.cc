@@ -1,0 +1,361 @@
+#include "api/rpi/lapi/endpoint_world.h"
+
+#include <signal.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "api/rpi/lapi/fault_texts.h"
+#include "api/rpi/lapi/outstanding.h"
+#include "api/wiring/endpoint_settings.h"
+#include "api/wiring/libraries.h"
+#include "api/wiring/open_transports.h"
+#include "api/wiring/thread_plan.h"
+#include "dataplane/base/monotonic_clock.h"
+#include "dataplane/endpoint/endpoint.h"
+#include "dataplane/poller/poller.h"
+
+namespace openlapi::rpi {
+
+namespace {
+
+constexpr std::uint32_t kInstance = 1;  // of the job's contexts: the only one
+constexpr std::uint64_t kHandler = 1;   // of all messages
+constexpr Nanoseconds kTimeout = 900 * kSecond;
+constexpr Nanoseconds kBetweenLooks = kSecond;  // at the processes of this node
+
+const char* read_variable(const char* name) { return std::getenv(name); }
+
+void print_notice(Notice notice, int info_level, const std::string& text) {
+  const int needed =
+      notice == Notice::path_found || notice == Notice::alone_on_node ? kLevelInformation : kLevelWarning;
+  if (info_level >= needed) std::fprintf(stderr, "openlapi: %s\n", text.c_str());
+}
+
+// An operation for which there was no room yet.
+struct Waiting {
+  bool gets = false;
+  std::array<std::byte, World::kMostHeader> header{};
+  std::uint32_t header_length = 0;
+  std::uint64_t remote = 0;
+  std::byte* data = nullptr;  // to send, or where they go
+  std::size_t length = 0;
+  WhenDone when_done{};
+};
+
+struct PeerLink {
+  WorldProcess process{};
+  bool is_lost = false;
+  bool is_told = false;
+  const char* reason = "";
+  std::deque<Waiting> waiting{};
+  Outstanding outstanding{};  // gets, and messages that are arriving
+};
+
+void call(const WhenDone& when_done, Outcome outcome) {
+  if (when_done.function != nullptr) when_done.function(when_done.argument, outcome);
+}
+
+class EndpointWorld final : public World, public HandlerHost, public PolledEngine, private WaitCondition {
+ public:
+  EndpointWorld(std::span<const WorldProcess> processes, WorldListener& listener);
+  bool open(JoinedJob& job, std::string& reason);
+
+  Peer self() const override { return self_; }
+  Peer peers() const override { return static_cast<Peer>(links_.size()); }
+  void send_message(Peer peer, std::span<const std::byte> header, std::span<const std::byte> data,
+                    WhenDone when_sent) override;
+  void get(Peer peer, std::uint64_t remote, std::span<std::byte> local, WhenDone when_here) override;
+  bool progress(bool block) override;
+  void interrupt() override { interrupted_.store(true, std::memory_order_relaxed); }
+  bool drained() override { return waiting_ == 0 && endpoint_->drained(); }
+
+ private:
+  bool open_endpoint(JoinedJob& job, std::string& reason);
+  bool open_poller(std::string& reason);
+  void begin(Peer peer, const Waiting& operation);
+  Submit submit(PeerLink& link, const Waiting& operation);
+  void begin_waiting();
+  bool step(Step step);
+  void lose(Peer peer, const char* reason);
+  bool tell_losses();
+
+  HeaderVerdict run_header_handler(const ArrivedMessage& message) override;
+  bool run_completion_handler(const CompletionRun& run, bool now) override;
+  void run_send_handler(const SendCompletion& completion) override;
+  void name_other_version(PeerIndex peer, unsigned version) override;
+  void report_fault(Fault fault, PeerIndex peer) override;
+
+  // One thread at a time uses a World, and there is no other.
+  void lock() override {}
+  void unlock() override {}
+  void hand_over_lock() override {}
+  StepOutcome progress(Step which) override { return {step(which) ? 1u : 0u, false}; }
+  ArrivalWord arrival_word() override { return endpoint_->arrival_word(); }
+  void flush() override { endpoint_->flush(); }
+  bool has_work() override { return waiting_ != 0 || endpoint_->has_work(); }
+  Nanoseconds deadline() override { return endpoint_->deadline(); }
+  Nanoseconds now() override { return clock_.now(); }
+  void thread_begins() override {}
+  void thread_ends() override {}
+  void waits_long() override;
+  bool holds() override { return moved_ || interrupted_.load(std::memory_order_relaxed); }
+
+  WorldListener& listener_;
+  Peer self_ = 0;
+  std::deque<PeerLink> links_;  // by Peer
+  std::vector<Peer> peers_by_rank_;
+  std::size_t waiting_ = 0;  // operations of all peers
+  std::size_t lost_untold_ = 0;
+  bool moved_ = false;      // something has, since progress() began
+  Nanoseconds looked_ = 0;  // at the processes of this node
+  std::atomic<bool> interrupted_{false};
+  Settings settings_;
+  MonotonicClock clock_;
+  OpenTransports opened_;
+  std::unique_ptr<ContextRoutes> routes_;
+  std::unique_ptr<Endpoint> endpoint_;
+  std::unique_ptr<Poller> poller_;
+};
+
+EndpointWorld::EndpointWorld(std::span<const WorldProcess> processes, WorldListener& listener)
+    : listener_(listener), peers_by_rank_(processes.size()) {
+  for (Peer peer = 0; peer < processes.size(); ++peer) {
+    links_.emplace_back().process = processes[peer];
+    peers_by_rank_[processes[peer].rank] = peer;
+  }
+}
+
+bool EndpointWorld::open(JoinedJob& job, std::string& reason) {
+  self_ = peers_by_rank_[job.bootstrap->rank()];
+  return open_endpoint(job, reason) && open_poller(reason);
+}
+
+bool EndpointWorld::open_endpoint(JoinedJob& job, std::string& reason) {
+  const std::scoped_lock turn(opening_turn());
+  SettingError wrong;
+  if (!read_settings(read_variable, settings_, wrong)) {
+    reason = wrong.message();
+    return false;
+  }
+  const TransportsRequest request{
+      .job = job, .instance = kInstance, .how_to_give_addresses = "LAM does", .tell = print_notice};
+  OpenFailure failure;
+  if (!open_transports(request, settings_, opened_, failure)) {
+    reason = failure.text;
+    return false;
+  }
+  routes_ = std::make_unique<ContextRoutes>(opened_.bootstrap, opened_.shared_memory, opened_.shm_numbers,
+                                            opened_.networks, settings_.info_level, print_notice);
+  std::vector<Transport*> transports;
+  for (const std::unique_ptr<Transport>& transport : opened_.transports) transports.push_back(transport.get());
+  const EndpointConfig config = endpoint_config(settings_, opened_, kInstance, kTimeout);
+  endpoint_ = std::make_unique<Endpoint>(config, transports, clock_, *routes_, *this);
+  for (const PeerLink& link : links_) {
+    if (link.process.rank != config.self) endpoint_->expect_from(link.process.rank);
+  }
+  return true;
+}
+
+bool EndpointWorld::open_poller(std::string& reason) {
+  const std::vector<std::uint32_t>& near = opened_.bootstrap->local_tasks();
+  ThreadPlan plan;
+  OpenFailure failure;
+  const ThreadNumber number{0, static_cast<unsigned>(near.size()), kInstance};
+  if (!plan_thread({settings_, number, true, opened_.networks}, plan, failure)) {
+    reason = failure.text;
+    return false;
+  }
+  std::vector<WakeSource*> sources;
+  bool blind = false;
+  for (const std::unique_ptr<Transport>& transport : opened_.transports) {
+    WakeSource* const source = transport->capabilities().wake_source;
+    blind = blind || source == nullptr;
+    if (source != nullptr) sources.push_back(source);
+  }
+  poller_ = std::make_unique<Poller>(*this, plan.poller, std::move(sources), blind);
+  if (!poller_->valid()) reason = "no more file descriptors (ulimit -n)";
+  return poller_->valid();
+}
+
+void EndpointWorld::send_message(Peer peer, std::span<const std::byte> header, std::span<const std::byte> data,
+                                 WhenDone when_sent) {
+  Waiting message{.header_length = static_cast<std::uint32_t>(header.size()),
+                  .data = const_cast<std::byte*>(data.data()),
+                  .length = data.size(),
+                  .when_done = when_sent};
+  std::memcpy(message.header.data(), header.data(), header.size());
+  begin(peer, message);
+}
+
+void EndpointWorld::get(Peer peer, std::uint64_t remote, std::span<std::byte> local, WhenDone when_here) {
+  begin(peer, {.gets = true, .remote = remote, .data = local.data(), .length = local.size(), .when_done = when_here});
+}
+
+void EndpointWorld::begin(Peer peer, const Waiting& operation) {
+  PeerLink& link = links_[peer];
+  if (link.is_lost) return call(operation.when_done, Outcome::peer_lost);
+  const Submit submitted = link.waiting.empty() ? submit(link, operation) : Submit::busy;
+  if (submitted == Submit::accepted) return;
+  if (submitted == Submit::busy) {
+    link.waiting.push_back(operation);
+    ++waiting_;
+    return;
+  }
+  lose(peer, "there is no path to it");
+  call(operation.when_done, Outcome::peer_lost);
+}
+
+Submit EndpointWorld::submit(PeerLink& link, const Waiting& operation) {
+  if (!operation.gets) {
+    return endpoint_->active_message(
+        {.target = link.process.rank,
+         .handler = kHandler,
+         .user_header = operation.header.data(),
+         .user_header_length = operation.header_length,
+         .data = operation.data,
+         .length = operation.length,
+         .target_counter = 0,
+         .origin_counter = 0,
+         .completion_counter = 0,
+         .send_handler = {reinterpret_cast<void*>(operation.when_done.function), operation.when_done.argument}});
+  }
+  Outstanding::Item* const item = link.outstanding.add(operation.when_done);
+  const Submit submitted = endpoint_->get({.target = link.process.rank,
+                                           .target_address = operation.remote,
+                                           .buffer = operation.data,
+                                           .length = operation.length,
+                                           .target_counter = 0,
+                                           .origin_counter = 0,
+                                           .completion_handler = {item, item}});
+  if (submitted != Submit::accepted) link.outstanding.forget(item);
+  return submitted;
+}
+
+void EndpointWorld::begin_waiting() {
+  for (PeerLink& link : links_) {
+    while (!link.waiting.empty()) {
+      const Waiting operation = link.waiting.front();
+      const Submit submitted = submit(link, operation);
+      if (submitted == Submit::busy) break;
+      link.waiting.pop_front();
+      --waiting_;
+      moved_ = true;
+      if (submitted != Submit::accepted) call(operation.when_done, Outcome::peer_lost);
+    }
+  }
+}
+
+bool EndpointWorld::step(Step which) {
+  const bool moved = endpoint_->progress(which) != 0;
+  if (waiting_ != 0) begin_waiting();
+  const bool told = lost_untold_ != 0 && tell_losses();
+  moved_ = moved_ || moved || told;
+  return moved;
+}
+
+bool EndpointWorld::progress(bool block) {
+  moved_ = false;
+  if (block) {
+    poller_->enter();
+    poller_->wait(*this);
+    poller_->leave();
+    interrupted_.store(false, std::memory_order_relaxed);
+  } else {
+    step(Step::first);
+    if (!moved_) waits_long();
+  }
+  return moved_;
+}
+
+void EndpointWorld::lose(Peer peer, const char* reason) {
+  PeerLink& link = links_[peer];
+  if (link.is_lost) return;
+  link.is_lost = true;
+  link.reason = reason;
+  ++lost_untold_;
+}
+
+// Shared memory tells of processes that end, a network does not. Nothing of theirs is on its way any more.
+void EndpointWorld::waits_long() {
+  if (clock_.now() - looked_ < kBetweenLooks) return;
+  looked_ = clock_.now();
+  for (Peer peer = 0; peer < links_.size(); ++peer) {
+    const PeerLink& link = links_[peer];
+    if (link.is_lost || link.process.pid == 0 || kill(link.process.pid, 0) == 0 || errno != ESRCH) continue;
+    lose(peer, "it has ended");
+    endpoint_->purge(link.process.rank);
+  }
+}
+
+// Outside the engine.
+bool EndpointWorld::tell_losses() {
+  for (Peer peer = 0; peer < links_.size(); ++peer) {
+    PeerLink& link = links_[peer];
+    if (!link.is_lost || link.is_told) continue;
+    link.is_told = true;
+    --lost_untold_;
+    link.outstanding.lose_all();
+    const std::deque<Waiting> waiting = std::exchange(link.waiting, {});
+    waiting_ -= waiting.size();
+    for (const Waiting& operation : waiting) call(operation.when_done, Outcome::peer_lost);
+    listener_.lost(peer, link.reason);
+  }
+  return true;
+}
+
+HeaderVerdict EndpointWorld::run_header_handler(const ArrivedMessage& message) {
+  moved_ = true;
+  const Peer from = peers_by_rank_[message.source];
+  const auto* const header = static_cast<const std::byte*>(message.user_header);
+  const Landing landing = listener_.arriving({from, {header, message.user_header_length}, message.length});
+  HeaderVerdict verdict{.style = CompletionStyle::inline_local, .buffer = landing.buffer};
+  if (landing.buffer == nullptr) verdict.delivery = Delivery::bury;
+  if (landing.when_done.function == nullptr) return verdict;
+  Outstanding::Item* const item = links_[from].outstanding.add(landing.when_done);
+  verdict.completion_handler = verdict.completion_info = item;
+  return verdict;
+}
+
+bool EndpointWorld::run_completion_handler(const CompletionRun& run, bool) {
+  moved_ = true;
+  Outstanding::end(static_cast<Outstanding::Item*>(run.info), Outcome::done);
+  return true;
+}
+
+void EndpointWorld::run_send_handler(const SendCompletion& completion) {
+  moved_ = true;
+  const WhenDone when_done{reinterpret_cast<void (*)(void*, Outcome)>(completion.handler.function),
+                           completion.handler.info};
+  call(when_done, completion.given_up ? Outcome::peer_lost : Outcome::done);
+}
+
+void EndpointWorld::name_other_version(PeerIndex peer, unsigned version) {
+  std::fprintf(stderr, "openlapi: process %u speaks version %u of openlapi's packets, this one %u\n", peer, version,
+               wire_version());
+}
+
+void EndpointWorld::report_fault(Fault fault, PeerIndex peer) {
+  if (peer < peers_by_rank_.size() && is_loss(fault)) return lose(peers_by_rank_[peer], text_of(fault));
+  std::fprintf(stderr, "openlapi: process %u: %s\n", opened_.bootstrap->rank(), text_of(fault));
+}
+
+}  // namespace
+
+std::unique_ptr<World> open_endpoint_world(JoinedJob& job, std::span<const WorldProcess> processes,
+                                           WorldListener& listener, std::string& reason) {
+  auto world = std::make_unique<EndpointWorld>(processes, listener);
+  if (!world->open(job, reason)) return nullptr;
+  return world;
+}
+
+}  // namespace openlapi::rpi

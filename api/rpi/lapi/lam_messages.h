@@ -1,0 +1,18 @@
+// ProcessMessages that LAM's daemons carry.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "api/rpi/include/rpisys.h"
+#include "api/rpi/lapi/process_messages.h"
+
+namespace openlapi::rpi {
+
+// Whether the host that has loaded the module has what is needed.
+bool host_has_messages();
+
+// `processes`: by rank, which is not MPI's; `own` is one of them.
+std::unique_ptr<ProcessMessages> open_lam_messages(std::span<const _gps> processes, const _gps& own);
+
+}  // namespace openlapi::rpi

@@ -1,0 +1,253 @@
+// The rpi module `lapi` for LAM/MPI 7.1 (interface 1.1.0): MPI's messages over openlapi's transports.
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <exception>
+#include <iterator>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#define LAM_SSI_RPI_1_1_0
+#include "api/rpi/lapi/joined_worlds.h"
+#include "api/rpi/lapi/lam_host.h"
+#include "api/rpi/lapi/lam_messages.h"
+#include "api/rpi/lapi/process_group.h"
+#include "api/rpi/lapi/request_engine.h"
+
+namespace openlapi::rpi {
+
+namespace {
+
+constexpr int kPriority = 80;      // LAM's own have 75 at most
+constexpr int kMostShort = 16384;  // bytes of a message that goes with its envelope
+
+class LamLayer final : public MpiLayer {
+ public:
+  void request_ended() override { --lam_rq_nactv; }
+  bool start_request(MPI_Request request) override { return _mpi_req_start(request) == 0; }
+  int error_of(int error_class) override { return lam_mkerr(error_class, 0); }
+};
+
+// From init to finalize.
+struct Running {
+  explicit Running(std::size_t most_short) : engine(layer, most_short) {}
+
+  LamLayer layer;
+  RequestEngine engine;
+  std::vector<_proc*> processes{};  // by Peer; null: it was finalised
+  JoinedWorlds worlds{engine};      // ends before the engine that it calls
+};
+
+struct Parameters {
+  int priority = LAMERROR, most_short = LAMERROR;
+};
+
+Parameters parameters;
+Running* running = nullptr;
+
+int refuse(const std::string& what) {
+  std::fprintf(stderr, "openlapi: rpi module 'lapi', process %d of its MPI_COMM_WORLD: %s\n",
+               lam_myproc != nullptr ? lam_myproc->p_gps.gps_grank : -1, what.c_str());
+  return LAMERROR;
+}
+
+// No exception leaves the module.
+template <class Function>
+int guarded(Function function) {
+  try {
+    return function();
+  } catch (const std::bad_alloc&) {
+    errno = ENOMEM;
+    return LAMERROR;
+  } catch (const std::exception& error) {
+    errno = EIO;
+    return refuse(error.what());
+  }
+}
+
+bool host_is_known() {
+  return host_has_messages() && &lam_rq_nactv != nullptr && _mpi_req_start != nullptr && lam_mkerr != nullptr;
+}
+
+int open_module(OPT*) {
+  parameters.priority = lam_ssi_base_param_register_int("rpi", "lapi", "priority", nullptr, kPriority);
+  parameters.most_short = lam_ssi_base_param_register_int("rpi", "lapi", "short", nullptr, kMostShort);
+  return parameters.priority >= 0 && parameters.most_short >= 0 ? 1 : 0;
+}
+
+int decline(const char* reason) {
+  if (lam_ssi_rpi_verbose >= 0) lam_debug(lam_ssi_rpi_did, "lapi: not usable: %s", reason);
+  return 0;
+}
+
+int query(int* priority, int* thread_min, int* thread_max) {
+  if (!host_is_known()) return decline("its host is not LAM 7.1: it has no nsend, ntry_recv or _mpi_req_start");
+  *priority = lam_ssi_base_param_lookup_int(parameters.priority);
+  *thread_min = MPI_THREAD_SINGLE;
+  *thread_max = MPI_THREAD_SERIALIZED;
+  return 1;
+}
+
+// Of a group: those of `added` are new. `added` gets the order of the World's peers.
+std::vector<JoinedWorlds::Member> members_of(const ProcessGroup& group, std::vector<_proc*>& added) {
+  std::vector<JoinedWorlds::Member> members;
+  std::vector<_proc*> ordered;
+  for (std::uint32_t rank = 0; rank < group.members.size(); ++rank) {
+    const _gps& gps = group.members[rank];
+    const auto found = std::ranges::find_if(added, [&](const _proc* process) { return is_same(process->p_gps, gps); });
+    const bool is_near = gps.gps_node == lam_myproc->p_gps.gps_node;
+    members.push_back({.process = {rank, is_near ? gps.gps_pid : 0}, .is_new = found != added.end()});
+    if (found != added.end()) ordered.push_back(*found);
+  }
+  added = std::move(ordered);
+  return members;
+}
+
+std::vector<_gps> places_of(std::span<_proc* const> processes) {
+  std::vector<_gps> places;
+  for (const _proc* process : processes) places.push_back(process->p_gps);
+  return places;
+}
+
+int join(Running& run, const ProcessGroup& group, std::vector<_proc*> added) {
+  std::string reason;
+  const std::vector<JoinedWorlds::Member> members = members_of(group, added);
+  if (!run.worlds.add(group.bootstrap, members, reason)) return refuse(reason);
+  for (_proc* process : added) {
+    run.engine.add_process(*process);
+    run.processes.push_back(process);
+    process->p_mode |= LAM_PRPIINIT | LAM_PRPICONNECT;
+  }
+  return 0;
+}
+
+int begin(std::span<_proc* const> processes, int most_short) {
+  auto begun = std::make_unique<Running>(static_cast<std::size_t>(most_short));
+  ProcessGroup group;
+  std::string reason;
+  if (!meet_at_start(places_of(processes), lam_myproc->p_gps, group, reason)) return refuse(reason);
+  begun->engine.use(begun->worlds);
+  if (join(*begun, group, {processes.begin(), processes.end()}) != 0) return LAMERROR;
+  running = begun.release();
+  return 0;
+}
+
+// LAM also tells of processes that it has told of before.
+int add_new(std::span<_proc* const> processes) {
+  std::vector<_proc*> added;
+  std::ranges::copy_if(processes, std::back_inserter(added), [](_proc* process) {
+    return std::ranges::find(running->processes, process) == running->processes.end();
+  });
+  if (added.empty()) return 0;
+  ProcessGroup group;
+  std::string reason;
+  if (meet_started(places_of(added), lam_myproc->p_gps, group, reason)) return join(*running, group, std::move(added));
+  errno = ENOTCONN;
+  return refuse(reason);
+}
+
+int add_processes(struct _proc** processes, int count) {
+  return guarded([&] { return add_new({processes, static_cast<std::size_t>(count)}); });
+}
+
+int end_process(_proc* process) {
+  const auto place = std::ranges::find(running->processes, process);
+  if (place == running->processes.end()) return 0;
+  running->engine.remove_process(*process);
+  running->worlds.remove(static_cast<Peer>(place - running->processes.begin()));
+  process->p_mode &= ~(LAM_PRPIINIT | LAM_PRPICONNECT);
+  *place = nullptr;
+  return 0;
+}
+
+int end() {
+  running->worlds.drain();
+  for (_proc* process : running->processes) {
+    if (process == nullptr) continue;
+    running->engine.remove_process(*process);
+    process->p_mode &= ~(LAM_PRPIINIT | LAM_PRPICONNECT);
+  }
+  delete running;
+  running = nullptr;
+  return 0;
+}
+
+int finalize(struct _proc* process) {
+  if (running == nullptr) return 0;
+  return guarded([&] { return process != nullptr ? end_process(process) : end(); });
+}
+
+int build(MPI_Request request) {
+  return guarded([&] { return running->engine.build(request); });
+}
+int start(MPI_Request, MPI_Request request) {
+  return guarded([&] { return running->engine.start(request); });
+}
+int advance(MPI_Request first, int block) {
+  return guarded([&] { return running->engine.advance(first, block != 0); });
+}
+int destroy(MPI_Request request) {
+  return guarded([&] { return running == nullptr ? 0 : running->engine.destroy(request); });
+}
+int iprobe(MPI_Request request) {
+  return guarded([&] { return running->engine.iprobe(request); });
+}
+int interrupt() {
+  if (running != nullptr) running->worlds.interrupt();
+  return 0;
+}
+
+const lam_ssi_rpi_actions_1_1_0_t actions{.lsra_addprocs = add_processes,
+                                          .lsra_finalize = finalize,
+                                          .lsra_build = build,
+                                          .lsra_start = start,
+                                          .lsra_advance = advance,
+                                          .lsra_destroy = destroy,
+                                          .lsra_iprobe = iprobe,
+                                          .lsra_fastrecv = nullptr,
+                                          .lsra_fastsend = nullptr,
+                                          .lsra_alloc_mem = lam_ssi_rpi_base_alloc_mem,
+                                          .lsra_free_mem = lam_ssi_rpi_base_free_mem,
+                                          .lsra_interrupt = interrupt,
+                                          .lsra_checkpoint = nullptr,
+                                          .lsra_continue = nullptr,
+                                          .lsra_restart = nullptr,
+                                          .lsra_tv_queue_support = 1};
+
+const lam_ssi_rpi_actions_1_1_0_t* initialise_module(struct _proc** processes, int count, int*, int*) {
+  const int most_short = lam_ssi_base_param_lookup_int(parameters.most_short);
+  if (most_short < 0) {
+    refuse("rpi_lapi_short=" + std::to_string(most_short) +
+           " is not allowed: it is a number of bytes, 0 to 2147483647");
+    return nullptr;
+  }
+  const std::span<_proc* const> all(processes, static_cast<std::size_t>(count));
+  return guarded([&] { return begin(all, most_short); }) == 0 ? &actions : nullptr;
+}
+
+}  // namespace
+
+}  // namespace openlapi::rpi
+
+extern "C" {
+[[gnu::visibility("default")]] extern const lam_ssi_rpi_1_1_0_t lam_ssi_rpi_lapi_module;
+const lam_ssi_rpi_1_1_0_t lam_ssi_rpi_lapi_module{.lsr_meta_info = {.ssi_major_version = 1,
+                                                                    .ssi_minor_version = 0,
+                                                                    .ssi_release_version = 0,
+                                                                    .ssi_kind_name = "rpi",
+                                                                    .ssi_kind_major_version = 1,
+                                                                    .ssi_kind_minor_version = 1,
+                                                                    .ssi_kind_release_version = 0,
+                                                                    .ssi_module_name = "lapi",
+                                                                    .ssi_module_major_version = 1,
+                                                                    .ssi_module_minor_version = 0,
+                                                                    .ssi_module_release_version = 0,
+                                                                    .ssi_open_module = openlapi::rpi::open_module,
+                                                                    .ssi_close_module = nullptr},
+                                                  .lsr_query = openlapi::rpi::query,
+                                                  .lsr_init = openlapi::rpi::initialise_module};
+}

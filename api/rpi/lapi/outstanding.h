@@ -1,0 +1,50 @@
+// What was begun with each peer and has not ended: it ends when the peer is lost, at the latest.
+#pragma once
+
+#include "api/rpi/lapi/world.h"
+#include "dataplane/base/linked_list.h"
+
+namespace openlapi::rpi {
+
+class Outstanding {
+ public:
+  struct Item {
+    Outstanding* list = nullptr;
+    WhenDone when_done{};
+    ListLinks<Item> links{};
+  };
+
+  ~Outstanding() {
+    while (!items_.empty()) remove(items_.first());
+  }
+  Outstanding() = default;
+  Outstanding(const Outstanding&) = delete;
+  Outstanding& operator=(const Outstanding&) = delete;
+
+  Item* add(WhenDone when_done) {
+    auto* const item = new Item{.list = this, .when_done = when_done};
+    items_.push_back(*item);
+    return item;
+  }
+  static void end(Item* item, Outcome outcome) {
+    const WhenDone when_done = item->when_done;
+    item->list->remove(item);
+    if (when_done.function != nullptr) when_done.function(when_done.argument, outcome);
+  }
+  void lose_all() {
+    while (!items_.empty()) end(items_.first(), Outcome::peer_lost);
+  }
+
+  // It has not begun.
+  void forget(Item* item) { remove(item); }
+
+ private:
+  void remove(Item* item) {
+    items_.remove(*item);
+    delete item;
+  }
+
+  LinkedList<Item, &Item::links> items_{};
+};
+
+}  // namespace openlapi::rpi

@@ -1,0 +1,30 @@
+/* A program for LAM/MPI: process 1 kills itself, and process 0 waits for a message from it, for room for one to it, or
+ * for a message from anybody, as the first argument says. Prints what that ended with. */
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define LENGTH (1 << 22)
+
+int main(int argc, char** argv) {
+  int rank, error, class = 0, kind = argc > 1 ? argv[1][0] : 'r';
+  char* data = (char*)calloc(LENGTH, 1);
+  MPI_Status status;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Errhandler_set(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 1) kill(getpid(), SIGKILL);
+  if (kind == 's') {
+    error = MPI_Send(data, LENGTH, MPI_CHAR, 1, 5, MPI_COMM_WORLD);
+  } else {
+    error = MPI_Recv(data, LENGTH, MPI_CHAR, kind == 'a' ? MPI_ANY_SOURCE : 1, 5, MPI_COMM_WORLD, &status);
+  }
+  MPI_Error_class(error, &class);
+  printf("class %d\n", class);
+  fflush(stdout);
+  /* Its peer cannot come to MPI_Finalize. */
+  _exit(0);
+}

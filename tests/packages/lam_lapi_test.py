@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""MPI programs over the rpi module `lapi` in an untouched LAM/MPI 7.1.4: what they print is what they print over LAM's
+own modules.
+
+    lam_lapi_test.py FOLDER    where ssi_rpi_lapi.so is"""
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+import unittest
+
+from unpacked_lam import UnpackedLam, run
+
+HERE = pathlib.Path(__file__).resolve().parent
+BUILT = pathlib.Path(sys.argv.pop())
+PATHS = {"shared memory": ["LAPI_USE_SHM=only"], "UDP": ["LAPI_USE_SHM=no"]}
+SECONDS = 30  # until a process must know of another one's death
+
+
+class LamLapiTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.lam = UnpackedLam()
+        cls.addClassCleanup(cls.lam.__exit__)
+        cls.lam.__enter__()
+        cls.modules = cls.lam.home / "modules"
+        cls.modules.mkdir()
+        shutil.copy(BUILT / "ssi_rpi_lapi.so", cls.modules)
+
+    def mpirun(self, processes, program, *arguments, variables=(), options=()):
+        exported = ["-x", ",".join(variables)] if variables else []
+        return self.lam.command("mpirun.lam", *options, "-np", processes, *exported, "-ssi", "base_module_path", self.modules,
+                                "-ssi", "rpi", "lapi", program, *arguments)
+
+    def test_programs_print_the_same_as_over_other_modules(self):
+        program = self.lam.compile(HERE / "lam_messages.c", "lam_messages")
+        for processes in (1, 2, 4, 8):
+            expected = self.lam.mpirun(processes, program, rpi="tcp")
+            for path, variables in PATHS.items():
+                with self.subTest(path=path, processes=processes):
+                    self.assertEqual(run(*self.mpirun(processes, program, variables=variables)), expected)
+
+    def test_all_hear_each_other_where_they_are_told_to(self):
+        program = self.lam.compile(HERE / "lam_messages.c", "lam_messages")
+        for path, name in (("shared memory", "shm"), ("UDP", "udp")):
+            with self.subTest(path):
+                command = self.mpirun(2, program, variables=[*PATHS[path], "MP_INFOLEVEL=2"])
+                told = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+                                      check=True).stderr
+                for own in (0, 1):
+                    self.assertIn(f"openlapi: task {own} reaches task {1 - own} over {name}", told)
+
+    def test_a_killed_process_is_an_error_of_mpi(self):
+        program = self.lam.compile(HERE / "lam_killed.c", "lam_killed")
+        for path, variables in PATHS.items():
+            for kind in "rsa":
+                with self.subTest(path=path, kind=kind):
+                    said = self.lam.home / f"said.{path[0]}.{kind}"
+                    script = self.lam.home / f"script.{path[0]}.{kind}"
+                    script.write_text(f"#!/bin/sh\nexec {program} {kind} >{said}.$LAMRANK\n")
+                    script.chmod(0o755)
+                    # Without waiting: mpirun would end the survivor.
+                    run(*self.mpirun(2, script, variables=variables, options=["-nw"]))
+                    survivor = pathlib.Path(f"{said}.0")
+                    until = time.monotonic() + SECONDS
+                    while (not survivor.exists() or not survivor.read_text()) and time.monotonic() < until:
+                        time.sleep(0.05)
+                    self.assertEqual(survivor.read_text(), "class 21\n")  # MPI_ERR_LOCALDEAD
+
+    def test_a_wrong_parameter_is_named(self):
+        program = self.lam.compile(HERE / "lam_self.c", "lam_self")
+        command = self.mpirun(1, program)
+        command[-1:-1] = ["-ssi", "rpi_lapi_short", "-5"]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("rpi_lapi_short=-5 is not allowed: it is a number of bytes, 0 to 2147483647", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
