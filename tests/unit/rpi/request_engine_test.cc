@@ -1,0 +1,211 @@
+#include "api/rpi/lapi/request_engine.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <string>
+#include <vector>
+
+namespace openlapi::rpi {
+namespace {
+
+// Peer 0 is this process; nothing moves by itself.
+class QuietWorld final : public World {
+ public:
+  Peer self() const override { return 0; }
+  Peer peers() const override { return 2; }
+  void send_message(Peer, std::span<const std::byte> header, std::span<const std::byte>, WhenDone when_sent) override {
+    headers.emplace_back(decode_envelope(header).value_or(Envelope{}));
+    if (when_sent.function != nullptr) when_sent.function(when_sent.argument, Outcome::done);
+  }
+  void get(Peer, std::uint64_t remote, std::span<std::byte> local, WhenDone when_here) override {
+    read_from = remote;
+    read_to = local;
+    when_here.function(when_here.argument, Outcome::done);
+  }
+  bool progress(bool block) override { return blocked = block; }
+  void interrupt() override {}
+  bool drained() override { return true; }
+
+  std::vector<Envelope> headers{};
+  std::uint64_t read_from = 0;
+  std::span<std::byte> read_to{};
+  bool blocked = false;
+};
+
+class RequestEngineTest : public testing::Test, public MpiLayer {
+ protected:
+  RequestEngineTest() : processes_(2), members_{&processes_[0], &processes_[1]} {
+    lam_ssi_rpi_cbuf_init();
+    engine_.use(world_);
+    for (_proc& process : processes_) engine_.add_process(process);
+    group_.g_nprocs = 2;
+    group_.g_procs = members_.data();
+    communicator_.c_group = &group_;
+  }
+  ~RequestEngineTest() override {
+    for (_req& request : requests_) engine_.destroy(&request);
+  }
+
+  void request_ended() override { --active_; }
+  bool start_request(MPI_Request request) override { return start(*request); }
+  int error_of(int error_class) override { return error_class; }
+
+  _req& build(int type, int rank, int tag, void* memory, std::size_t size) {
+    _req& request = requests_.emplace_back();
+    request.rq_type = type;
+    request.rq_rank = rank;
+    request.rq_tag = tag;
+    request.rq_comm = &communicator_;
+    request.rq_proc = rank == MPI_ANY_SOURCE ? nullptr : members_[static_cast<std::size_t>(rank)];
+    request.rq_packbuf = static_cast<char*>(memory);
+    request.rq_packsize = static_cast<int>(size);
+    EXPECT_EQ(engine_.build(&request), 0);
+    return request;
+  }
+  bool start(_req& request) {
+    request.rq_state = LAM_RQSSTART;
+    request.rq_flags = 0;
+    ++active_;
+    return engine_.start(&request) == 0;
+  }
+  _req& receive(int rank, int tag, void* memory, std::size_t size) {
+    _req& request = build(LAM_RQIRECV, rank, tag, memory, size);
+    EXPECT_TRUE(start(request));
+    return request;
+  }
+  // A message of peer 1 begins to arrive.
+  Landing arrive(const Envelope& envelope, std::uint64_t length) {
+    std::array<std::byte, kMostEnvelope> room;
+    return engine_.arriving({1, encode(envelope, room), length});
+  }
+  static Envelope message(std::uint32_t sequence, int tag) {
+    return {.kind = EnvelopeKind::short_message, .sequence = sequence, .tag = tag, .rank = 1};
+  }
+  static void complete(const Landing& landing) {
+    landing.when_done.function(landing.when_done.argument, Outcome::done);
+  }
+
+  QuietWorld world_{};
+  std::vector<_proc> processes_;
+  std::vector<_proc*> members_;
+  _group group_{};
+  _comm communicator_{};
+  std::deque<_req> requests_{};
+  int active_ = 0;
+  RequestEngine engine_{*this, 64};
+  char memory_[256] = {};
+};
+
+TEST_F(RequestEngineTest, AShortMessageLandsWhereItsReceiveIs) {
+  _req& request = receive(1, 5, memory_, sizeof memory_);
+  const Landing landing = arrive(message(0, 5), 64);
+  EXPECT_EQ(landing.buffer, memory_);
+  EXPECT_EQ(request.rq_state, LAM_RQSACTIVE);
+  complete(landing);
+  EXPECT_EQ(request.rq_state, LAM_RQSDONE);
+  EXPECT_EQ(active_, 0);
+}
+
+TEST_F(RequestEngineTest, ALongMessageIsReadFromItsSenderToWhereItsReceiveIs) {
+  _req& request = receive(MPI_ANY_SOURCE, MPI_ANY_TAG, memory_, 100);
+  Envelope envelope = message(0, 5);
+  envelope.kind = EnvelopeKind::long_message;
+  envelope.request = 9;
+  envelope.address = 4096;
+  envelope.length = 200;
+  complete(arrive(envelope, 0));
+  EXPECT_EQ(world_.read_from, 4096U);
+  EXPECT_EQ(static_cast<void*>(world_.read_to.data()), memory_);
+  EXPECT_EQ(world_.read_to.size(), 100U);
+  EXPECT_EQ(request.rq_state, LAM_RQSDONE);
+  EXPECT_NE(request.rq_flags & LAM_RQFTRUNC, 0);
+  EXPECT_EQ(request.rq_status.st_length, 100);
+  ASSERT_EQ(world_.headers.size(), 1U);
+  EXPECT_EQ(world_.headers[0].kind, EnvelopeKind::fetched);
+  EXPECT_EQ(world_.headers[0].request, 9U);
+}
+
+TEST_F(RequestEngineTest, DebuggersFindWhatNobodyHasAskedFor) {
+  const Landing landing = arrive(message(0, 5), 3);
+  ASSERT_NE(landing.buffer, nullptr);
+  lam_ssi_rpi_envl wanted{0, 5, 0, 1, 0, 0};
+  lam_ssi_rpi_cbuf_msg* shown = lam_ssi_rpi_cbuf_find(&wanted);
+  ASSERT_NE(shown, nullptr);
+  EXPECT_EQ(shown->cm_proc, members_[1]);
+  EXPECT_EQ(shown->cm_env.ce_len, 3);
+  std::memcpy(landing.buffer, "abc", 3);
+  complete(landing);
+  EXPECT_EQ(receive(1, 5, memory_, 3).rq_state, LAM_RQSDONE);
+  EXPECT_EQ(std::string(memory_, 3), "abc");
+  EXPECT_EQ(lam_ssi_rpi_cbuf_find(&wanted), nullptr);
+}
+
+TEST_F(RequestEngineTest, WhatNoPeerSendsIsRefused) {
+  EXPECT_EQ(arrive(message(0, 5), std::uint64_t{INT32_MAX} + 1).when_done.function, nullptr);
+  EXPECT_EQ(engine_.arriving({1, {}, 0}).when_done.function, nullptr);
+  std::array<std::byte, kMostEnvelope> room;
+  EXPECT_EQ(engine_.arriving({2, encode(message(0, 5), room), 0}).when_done.function, nullptr);
+  arrive({.kind = EnvelopeKind::matched, .request = 77}, 0);
+  EXPECT_EQ(engine_.refused(), 4U);
+  complete(arrive(message(0, 5), 0));
+  EXPECT_EQ(arrive(message(0, 5), 0).when_done.function, nullptr) << "again";
+  const Landing early = arrive(message(2, 5), 0);
+  EXPECT_EQ(arrive(message(2, 5), 0).when_done.function, nullptr) << "again, while it waits for another";
+  complete(early);
+  EXPECT_EQ(engine_.refused(), 6U);
+}
+
+TEST_F(RequestEngineTest, ACancelledPersistentReceiveIsStartedAgain) {
+  _req& request = receive(1, 5, memory_, sizeof memory_);
+  request.rq_flags |= LAM_RQFCANCEL;
+  request.rq_state = LAM_RQSINIT;
+  complete(arrive(message(0, 5), 1));
+  EXPECT_EQ(request.rq_state, LAM_RQSINIT) << "the message is not for it";
+  EXPECT_TRUE(start(request));
+  EXPECT_EQ(request.rq_state, LAM_RQSDONE);
+}
+
+TEST_F(RequestEngineTest, SleepsOnlyWhileNothingIsDone) {
+  _req& request = receive(1, 5, memory_, sizeof memory_);
+  EXPECT_EQ(engine_.advance(&request, true), 0);
+  EXPECT_TRUE(world_.blocked);
+  complete(arrive(message(0, 5), 1));
+  request.rq_flags |= LAM_RQFBLOCK;
+  engine_.advance(&request, true);
+  EXPECT_FALSE(world_.blocked);
+  communicator_.c_flags |= LAM_CLDEAD;
+  _req& late = build(LAM_RQIRECV, 1, 6, memory_, 1);
+  EXPECT_EQ(engine_.advance(&late, true), 1) << "started by advance, and ended";
+  EXPECT_EQ(late.rq_status.MPI_ERROR, MPI_ERR_LOCALDEAD);
+}
+
+TEST_F(RequestEngineTest, AProcessThatIsFinalisedLeavesNothing) {
+  complete(arrive(message(0, 5), 1));
+  arrive(message(2, 5), 1);
+  engine_.remove_process(processes_[1]);
+  EXPECT_EQ(processes_[1].p_rpi, nullptr);
+  lam_ssi_rpi_envl wanted{0, 5, 0, 1, 0, 0};
+  EXPECT_EQ(lam_ssi_rpi_cbuf_find(&wanted), nullptr);
+  EXPECT_EQ(arrive(message(3, 5), 0).when_done.function, nullptr);
+}
+
+TEST_F(RequestEngineTest, ManyMessagesAndReceivesCostNoMoreEach) {
+  constexpr std::uint32_t kMany = 10'000;
+  for (std::uint32_t n = 0; n < kMany; ++n) complete(arrive(message(n, static_cast<int>(n)), 1));
+  for (std::uint32_t n = kMany; n-- > 0;) {
+    ASSERT_EQ(receive(1, static_cast<int>(n), memory_, 1).rq_state, LAM_RQSDONE);
+  }
+  for (std::uint32_t n = 0; n < kMany; ++n) receive(1, static_cast<int>(n), memory_, 1);
+  for (std::uint32_t n = 0; n < kMany; ++n) {
+    complete(arrive(message(kMany + n, static_cast<int>(kMany - 1 - n)), 1));
+  }
+  EXPECT_EQ(active_, 0);
+  EXPECT_LE(engine_.matching_steps(), 4U * kMany);
+}
+
+}  // namespace
+}  // namespace openlapi::rpi
