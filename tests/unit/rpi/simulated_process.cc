@@ -122,10 +122,20 @@ void SimulatedProcess::look_at_ended() {
   for (SimulatedRequest& made : requests_) {
     const int state = made.request.rq_state;
     active += state == LAM_RQSSTART || state == LAM_RQSACTIVE ? 1 : 0;
+    job_.expect(state != LAM_RQSSTART || made.is_send || !may_be_dead(made.request), "a receive waits for the dead");
     if (!is_over(made.request) || made.cancelled) continue;
     made.is_send ? check_send(made) : check_receive(made);
   }
   job_.expect(active == active_, "the number of active requests is wrong");
+}
+
+// Whether the process knows that who should send is dead, or may be.
+bool SimulatedProcess::may_be_dead(const _req& request) const {
+  for (Peer peer = 0; peer < processes_.size(); ++peer) {
+    const bool asked = request.rq_rank == MPI_ANY_SOURCE || request.rq_rank == static_cast<int>(peer);
+    if (asked && job_.network.knows_dead(rank_, peer)) return true;
+  }
+  return false;
 }
 
 void SimulatedProcess::restart_or_destroy() {

@@ -71,6 +71,7 @@ class SimulatedProcess final : public MpiLayer {
   void restart_or_destroy();
   Requests::iterator destroy(Requests::iterator made);
   void look_at_ended();
+  bool may_be_dead(const _req& request) const;
   void check_send(SimulatedRequest& made);
   void check_receive(const SimulatedRequest& made);
   SimulatedRequest* random_started_receive();
