@@ -193,6 +193,18 @@ TEST_F(RequestEngineTest, AProcessThatIsFinalisedLeavesNothing) {
   EXPECT_EQ(arrive(message(3, 5), 0).when_done.function, nullptr);
 }
 
+TEST_F(RequestEngineTest, IsQuietWhenAllThatHasBegunIsHere) {
+  EXPECT_TRUE(engine_.quiet());
+  const Landing first = arrive(message(0, 5), 1);
+  EXPECT_FALSE(engine_.quiet()) << "its data are not here";
+  complete(first);
+  EXPECT_TRUE(engine_.quiet()) << "nobody has asked for it, but it is here";
+  complete(arrive(message(2, 5), 1));
+  EXPECT_FALSE(engine_.quiet()) << "the one before it is not here";
+  complete(arrive(message(1, 5), 1));
+  EXPECT_TRUE(engine_.quiet());
+}
+
 TEST_F(RequestEngineTest, ManyMessagesAndReceivesCostNoMoreEach) {
   constexpr std::uint32_t kMany = 10'000;
   for (std::uint32_t n = 0; n < kMany; ++n) complete(arrive(message(n, static_cast<int>(n)), 1));
