@@ -28,6 +28,10 @@ class LamLapiTest(unittest.TestCase):
         cls.modules.mkdir()
         shutil.copy(BUILT / "ssi_rpi_lapi.so", cls.modules)
 
+    def tearDown(self):
+        # LAM keeps what was said to processes that died, and would give it to later ones.
+        run(*self.lam.command("lamclean"))
+
     def mpirun(self, processes, program, *arguments, variables=(), options=()):
         exported = ["-x", ",".join(variables)] if variables else []
         return self.lam.command("mpirun.lam", *options, "-np", processes, *exported, "-ssi", "base_module_path", self.modules,
