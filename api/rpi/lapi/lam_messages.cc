@@ -19,6 +19,7 @@ namespace openlapi::rpi {
 namespace {
 
 constexpr int kPieceWord = 0x4d504c4f;          // "OLPM": first of the words beside a piece
+constexpr int4 kEvents = 0x7ff90000;            // of our receivers: with their indices
 constexpr std::size_t kMostBytes = 256u << 20;  // of a message; more is no message of ours
 constexpr Nanoseconds kMostSilence = 120 * kSecond;
 constexpr long kShortestNap = 20'000, kLongestNap = 5'000'000;  // nanoseconds between looks
@@ -94,6 +95,8 @@ nmsg LamMessages::message_between(const _gps& sender, const _gps& receiver) cons
   nmsg message{};
   const int tag = 0x4000 | ((sender.gps_node >> 8) & 0x3fff);
   _m2l_fillsys(sender.gps_node, sender.gps_idx, receiver.gps_node, receiver.gps_idx, 0, tag, &message);
+  // Not the event at which LAM itself has messages of these processes.
+  message.nh_event = kEvents | (receiver.gps_idx & 0x7fff);
   message.nh_flags |= DINT4DATA;
   return message;
 }
