@@ -4,13 +4,13 @@ own modules.
 
     lam_lapi_test.py FOLDER    where ssi_rpi_lapi.so is"""
 import pathlib
+import re
 import shutil
-import subprocess
 import sys
 import time
 import unittest
 
-from unpacked_lam import UnpackedLam, run
+from unpacked_lam import FAILS_BY_ITSELF, LENGTHS, UnpackedLam, output_of, run
 
 HERE = pathlib.Path(__file__).resolve().parent
 BUILT = pathlib.Path(sys.argv.pop())
@@ -32,10 +32,10 @@ class LamLapiTest(unittest.TestCase):
         # LAM keeps what was said to processes that died, and would give it to later ones.
         run(*self.lam.command("lamclean"))
 
-    def mpirun(self, processes, program, *arguments, variables=(), options=()):
+    def words(self, processes, *program, variables=(), options=()):
         exported = ["-x", ",".join(variables)] if variables else []
-        return self.lam.command("mpirun.lam", *options, "-np", processes, *exported, "-ssi", "base_module_path", self.modules,
-                                "-ssi", "rpi", "lapi", program, *arguments)
+        return [*options, "-np", processes, *exported, "-ssi", "base_module_path", self.modules, "-ssi", "rpi", "lapi",
+                *program]
 
     def test_programs_print_the_same_as_over_other_modules(self):
         program = self.lam.compile(HERE / "lam_messages.c", "lam_messages")
@@ -43,15 +43,16 @@ class LamLapiTest(unittest.TestCase):
             expected = self.lam.mpirun(processes, program, rpi="tcp")
             for path, variables in PATHS.items():
                 with self.subTest(path=path, processes=processes):
-                    self.assertEqual(run(*self.mpirun(processes, program, variables=variables)), expected)
+                    done = self.lam.started(self.words(processes, program, variables=variables))
+                    self.assertEqual(output_of(done), expected)
 
     def test_all_hear_each_other_where_they_are_told_to(self):
         program = self.lam.compile(HERE / "lam_messages.c", "lam_messages")
         for path, name in (("shared memory", "shm"), ("UDP", "udp")):
             with self.subTest(path):
-                command = self.mpirun(2, program, variables=[*PATHS[path], "MP_INFOLEVEL=2"])
-                told = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
-                                      check=True).stderr
+                done = self.lam.started(self.words(2, program, variables=[*PATHS[path], "MP_INFOLEVEL=2"]))
+                self.assertEqual(done.returncode, 0, done.stderr)
+                told = done.stderr
                 for own in (0, 1):
                     self.assertIn(f"openlapi: task {own} reaches task {1 - own} over {name}", told)
 
@@ -60,23 +61,28 @@ class LamLapiTest(unittest.TestCase):
         for path, variables in PATHS.items():
             for kind in "rsa":
                 with self.subTest(path=path, kind=kind):
-                    said = self.lam.home / f"said.{path[0]}.{kind}"
-                    script = self.lam.home / f"script.{path[0]}.{kind}"
-                    script.write_text(f"#!/bin/sh\nexec {program} {kind} >{said}.$LAMRANK\n")
-                    script.chmod(0o755)
-                    # Without waiting: mpirun would end the survivor.
-                    run(*self.mpirun(2, script, variables=variables, options=["-nw"]))
-                    survivor = pathlib.Path(f"{said}.0")
-                    until = time.monotonic() + SECONDS
-                    while (not survivor.exists() or not survivor.read_text()) and time.monotonic() < until:
-                        time.sleep(0.05)
-                    self.assertEqual(survivor.read_text(), "class 21\n")  # MPI_ERR_LOCALDEAD
+                    said = next(said for length in LENGTHS
+                                if FAILS_BY_ITSELF not in (said := self.survivor_says(program, kind, variables, length)))
+                    self.assertEqual(said, "class 21\n")  # MPI_ERR_LOCALDEAD
+
+    def survivor_says(self, program, kind, variables, length):
+        """Task 0's first words, or what there is after the time that it may take."""
+        said = self.lam.home / f"said.{time.monotonic_ns()}"
+        script = self.lam.home / "script"
+        script.write_text(f"#!/bin/sh\nexec {program} {kind} >{said}.$LAMRANK 2>&1\n")
+        script.chmod(0o755)
+        # Without waiting: mpirun would end the survivor.
+        run(*self.lam.mpirun_command(length, self.words(2, script, variables=variables, options=["-nw"])))
+        survivor, text = pathlib.Path(f"{said}.0"), ""
+        until = time.monotonic() + SECONDS
+        while not re.search(f"class .*\n|{FAILS_BY_ITSELF}", text) and time.monotonic() < until:
+            time.sleep(0.05)
+            text = survivor.read_text() if survivor.exists() else ""
+        return text
 
     def test_a_wrong_parameter_is_named(self):
         program = self.lam.compile(HERE / "lam_self.c", "lam_self")
-        command = self.mpirun(1, program)
-        command[-1:-1] = ["-ssi", "rpi_lapi_short", "-5"]
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+        done = self.lam.started(self.words(1, "-ssi", "rpi_lapi_short", "-5", program))
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("rpi_lapi_short=-5 is not allowed: it is a number of bytes, 0 to 2147483647", done.stderr)
 

@@ -11,15 +11,27 @@ import tempfile
 PACKAGES = ["lam-runtime", "lam4-dev", "liblam4", "libltdl7", "libltdl-dev"]
 USER = pwd.getpwnam("nobody")
 SECONDS = 60  # that one program may take
+# LAM's MPI_Init fails at some lengths of the environment, whatever the modules, of which it has opened none by then. It
+# says so, and is tried with another length.
+FAILS_BY_ITSELF = "some error has occurred during MPI_INIT"
+LENGTHS = range(1, 64, 9)
+
+
+def finished(*command, **options):
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS, check=False,
+                          **options)
+
+
+def output_of(done):
+    """Raises if it has failed."""
+    if done.returncode != 0:
+        raise RuntimeError(f"{shlex.join(map(str, done.args))}: status {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
 
 
 def run(*command, **options):
     """What it prints; raises when it fails."""
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS, check=False,
-                          **options)
-    if done.returncode != 0:
-        raise RuntimeError(f"{shlex.join(map(str, command))}: status {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stdout
+    return output_of(finished(*command, **options))
 
 
 class UnpackedLam:
@@ -72,7 +84,18 @@ class UnpackedLam:
     def mpirun(self, processes, program, **parameters):
         """What the program prints. LAM's parameters are rpi, base_module_path and so on."""
         given = [word for name, value in parameters.items() for word in ("-ssi", name, value)]
-        return run(*self.command("mpirun.lam", "-np", processes, *given, program))
+        return output_of(self.started(["-np", processes, *given, program]))
+
+    def started(self, words):
+        """mpirun with these words, when it has ended."""
+        for length in LENGTHS:
+            done = finished(*self.mpirun_command(length, words))
+            if FAILS_BY_ITSELF not in done.stderr:
+                break
+        return done
+
+    def mpirun_command(self, length, words):
+        return self.command("mpirun.lam", "-ssi", "padding", "x" * length, *words)
 
     def compile(self, source, program):
         """An MPI program in C; returns its path."""
