@@ -88,14 +88,17 @@ TransportReport report_module(const std::string& name, const std::vector<std::st
   return report;
 }
 
-// Those that LAPI_Init would ask.
-void report_modules(std::vector<TransportReport>& reports) {
+// Transports that are modules, those that LAPI_Init would ask; and the module that LAM/MPI would.
+void report_modules(Report& report) {
   const auto read = [](const char* name) -> const char* { return std::getenv(name); };
   Settings settings;
   SettingError wrong;
   if (!read_settings(read, settings, wrong)) settings = {};
   const std::vector<std::string> folders = module_folders(library_path(), settings.library_folder);
-  for (const std::string& name : settings.modules) reports.push_back(report_module(name, folders, settings));
+  for (const std::string& name : settings.modules) {
+    report.transports.push_back(report_module(name, folders, settings));
+  }
+  report.lam = report_lam(folders);
 }
 
 std::string limit_text(rlim_t value) { return value == RLIM_INFINITY ? "unlimited" : std::to_string(value); }
@@ -164,7 +167,7 @@ Report make_report() {
   report.thread = report_thread();
   runs_narrow_programs(report.narrow_refusal);
   report.transports = {report_shm(), report_udp()};
-  report_modules(report.transports);
+  report_modules(report);
   report.limits = report_limits();
   return report;
 }

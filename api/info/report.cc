@@ -48,6 +48,10 @@ Json transport_json(const TransportReport& transport) {
   return json;
 }
 
+Json lam_json(const LamReport& lam) {
+  return {{"program", lam.program}, {"module_folder", lam.folder}, {"finds_module", lam.found}, {"reason", lam.reason}};
+}
+
 Json report_json(const Report& report) {
   Json json{{"version", report.version},
             {"build_stamp", report.build_stamp},
@@ -58,6 +62,7 @@ Json report_json(const Report& report) {
             {"dataplane_thread", report.thread},
             {"runs_32_bit_tasks", report.narrow_refusal.empty()},
             {"transports", Json::array()},
+            {"lam_mpi", lam_json(report.lam)},
             {"limits", Json::object()}};
   for (const TransportReport& transport : report.transports) json["transports"].push_back(transport_json(transport));
   for (const Limit& limit : report.limits) json["limits"][limit.name] = limit.value;
@@ -93,7 +98,7 @@ std::string describe(const Report& report) {
                                               report.narrow_refusal + ")\n";
   text += "\nTransports\n";
   for (const TransportReport& transport : report.transports) append(text, transport);
-  text += "\nLimits\n";
+  text += "\nLAM/MPI\n" + describe(report.lam) + "\nLimits\n";
   for (const Limit& limit : report.limits) {
     text += "  " + padded(limit.name, 10) + padded(limit.value, 30) + limit.meaning + "\n";
   }

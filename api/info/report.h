@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "api/info/lam_mpi.h"
 #include "api/wiring/environment.h"
 
 namespace openlapi::info {
@@ -50,6 +51,7 @@ struct Report {
   std::string thread;              // policy and place of a dataplane thread
   std::string narrow_refusal;      // why the kernel runs no 32-bit tasks; empty: it does
   std::vector<TransportReport> transports;
+  LamReport lam;
   std::vector<Limit> limits;
 };
 

@@ -2,7 +2,7 @@
 """MPI programs over the rpi module `lapi` in an untouched LAM/MPI 7.1.4: what they print is what they print over LAM's
 own modules.
 
-    lam_lapi_test.py FOLDER    where ssi_rpi_lapi.so is"""
+    lam_lapi_test.py LAPI_INFO FOLDER    where ssi_rpi_lapi.so is"""
 import pathlib
 import re
 import shutil
@@ -13,7 +13,7 @@ import unittest
 from unpacked_lam import FAILS_BY_ITSELF, LENGTHS, UnpackedLam, output_of, run
 
 HERE = pathlib.Path(__file__).resolve().parent
-BUILT = pathlib.Path(sys.argv.pop())
+BUILT, INFO = pathlib.Path(sys.argv.pop()), sys.argv.pop()
 PATHS = {"shared memory": ["LAPI_USE_SHM=only"], "UDP": ["LAPI_USE_SHM=no"]}
 SECONDS = 30  # until a process must know of another one's death
 
@@ -79,6 +79,11 @@ class LamLapiTest(unittest.TestCase):
             time.sleep(0.05)
             text = survivor.read_text() if survivor.exists() else ""
         return text
+
+    def test_lapi_info_asks_lam_for_the_module(self):
+        told = run(*self.lam.command("env", f"OPENLAPI_LIBRARY_FOLDER={self.modules}", INFO))
+        self.assertIn(f"  {self.lam.tree}/bin/laminfo finds the rpi module lapi: mpirun -ssi base_module_path {self.modules} "
+                      "-ssi rpi lapi\n", told)
 
     def test_a_wrong_parameter_is_named(self):
         program = self.lam.compile(HERE / "lam_self.c", "lam_self")

@@ -53,6 +53,30 @@ class LapiInfo(unittest.TestCase):
             done = subprocess.run([LAPI_INFO], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
         self.assertEqual((done.returncode, done.stderr), (1, "lapi_info: cannot write: No space left on device\n"))
 
+    def test_lam_and_its_module(self):
+        """A program stands for LAM's laminfo; tests/packages has the real one."""
+        with tempfile.TemporaryDirectory() as folder:
+            surroundings = {"PATH": f"/nowhere:{folder}", "OPENLAPI_LIBRARY_FOLDER": folder}
+            self.assertIn("\nLAM/MPI\n  not on this machine (no laminfo in LAMHOME and PATH)\n", run(**surroundings).stdout)
+            laminfo, module = os.path.join(folder, "laminfo"), os.path.join(folder, "ssi_rpi_lapi.so")
+            with open(laminfo, "w", encoding="ascii") as file:
+                file.write('#!/bin/sh\necho "SSI rpi: $WORD (API v1.1)"\necho "of $LAM_MPI_SSI_base_module_path"\necho " " >&2\n')
+            os.chmod(laminfo, 0o755)
+            self.assertIn(f"\n  {laminfo}; its rpi module lapi is not usable: ssi_rpi_lapi.so is not installed\n",
+                          run(**surroundings).stdout)
+            with open(module, "w", encoding="ascii"):
+                pass
+            self.assertIn(f"\n  {laminfo} finds the rpi module lapi: mpirun -ssi base_module_path {folder} -ssi rpi lapi\n",
+                          run(WORD="lapi", **surroundings).stdout)
+            told = json.loads(run("--json", WORD="tcp", **surroundings).stdout)["lam_mpi"]
+            self.assertEqual(told, {"program": laminfo, "module_folder": folder, "finds_module": False,
+                                    "reason": f"laminfo does not list it: of {folder}"})
+            elsewhere = {**surroundings, "PATH": "/nowhere", "LAMHOME": folder, "WORD": "lapi"}
+            self.assertIn("not on this machine", run(**elsewhere).stdout)
+            os.mkdir(os.path.join(folder, "bin"))
+            os.rename(laminfo, os.path.join(folder, "bin/laminfo"))
+            self.assertIn(f"  {folder}/bin/laminfo finds the rpi module lapi", run(**elsewhere).stdout)
+
     def test_text_and_json_say_the_same(self):
         text = run()
         self.assertEqual(text.returncode, 0, text.stderr)
