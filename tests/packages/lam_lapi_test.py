@@ -46,6 +46,13 @@ class LamLapiTest(unittest.TestCase):
                     done = self.lam.started(self.words(processes, program, variables=variables))
                     self.assertEqual(output_of(done), expected)
 
+    def test_processes_that_are_spawned(self):
+        program = self.lam.compile(HERE / "lam_spawn.c", "lam_spawn")
+        for processes in (1, 3):
+            with self.subTest(processes=processes):
+                expected = self.lam.mpirun(processes, program, rpi="tcp")
+                self.assertEqual(output_of(self.lam.started(self.words(processes, program))), expected)
+
     def test_all_hear_each_other_where_they_are_told_to(self):
         program = self.lam.compile(HERE / "lam_messages.c", "lam_messages")
         for path, name in (("shared memory", "shm"), ("UDP", "udp")):

@@ -89,7 +89,13 @@ class UnpackedLam:
     def started(self, words):
         """mpirun with these words, when it has ended."""
         for length in LENGTHS:
-            done = finished(*self.mpirun_command(length, words))
+            try:
+                done = finished(*self.mpirun_command(length, words))
+            except subprocess.TimeoutExpired as late:  # of processes that were spawned: the others wait for them
+                if FAILS_BY_ITSELF not in (late.stderr or b"").decode(errors="replace"):
+                    raise
+                run(*self.command("lamclean"))
+                continue
             if FAILS_BY_ITSELF not in done.stderr:
                 break
         return done

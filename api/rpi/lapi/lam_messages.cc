@@ -21,7 +21,6 @@ namespace {
 constexpr int kPieceWord = 0x4d504c4f;          // "OLPM": first of the words beside a piece
 constexpr int4 kEvents = 0x7ff90000;            // of our receivers: with their indices
 constexpr std::size_t kMostBytes = 256u << 20;  // of a message; more is no message of ours
-constexpr Nanoseconds kMostSilence = 120 * kSecond;
 constexpr long kShortestNap = 20'000, kLongestNap = 5'000'000;  // nanoseconds between looks
 
 auto place_of(const _gps& gps) { return std::tuple(gps.gps_node, gps.gps_idx, gps.gps_pid); }
@@ -53,6 +52,7 @@ class LamMessages final : public ProcessMessages {
   const std::vector<std::uint32_t>& on_this_node() const override { return near_; }
   std::uint64_t identity() const override { return identity_; }
   bool send(std::uint32_t to, std::span<const std::byte> bytes, std::string& error) override;
+  bool has_message(std::uint32_t from) override;
   bool receive(std::uint32_t from, std::vector<std::byte>& bytes, std::string& error) override;
 
  private:
@@ -182,6 +182,18 @@ bool LamMessages::receive_piece(std::uint32_t from, nmsg& message, std::string& 
     nanosleep(&nap, nullptr);
     nap.tv_nsec = std::min(2 * nap.tv_nsec, kLongestNap);
   }
+}
+
+bool LamMessages::has_message(std::uint32_t from) {
+  std::array<char, MAXNMSGLEN> room;
+  for (;;) {
+    nmsg message = message_between(processes_[from], own());
+    message.nh_length = static_cast<int4>(room.size());
+    message.nh_msg = room.data();
+    if (ntry_recv(&message) != 0) break;
+    keep(message);
+  }
+  return std::ranges::any_of(kept_pieces(), [&](const Piece& each) { return is_wanted(each.head, from); });
 }
 
 bool LamMessages::receive(std::uint32_t from, std::vector<std::byte>& bytes, std::string& error) {

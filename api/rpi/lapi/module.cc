@@ -129,7 +129,8 @@ int begin(std::span<_proc* const> processes, int most_short) {
   auto begun = std::make_unique<Running>(static_cast<std::size_t>(most_short));
   ProcessGroup group;
   std::string reason;
-  if (!meet_at_start(places_of(processes), lam_myproc->p_gps, group, reason)) return refuse(reason);
+  const bool was_spawned = (lam_myproc->p_mode & LAM_PCLIENT) != 0;
+  if (!meet_at_start(places_of(processes), lam_myproc->p_gps, was_spawned, group, reason)) return refuse(reason);
   begun->engine.use(begun->worlds);
   if (join(*begun, group, {processes.begin(), processes.end()}) != 0) return LAMERROR;
   running = begun.release();

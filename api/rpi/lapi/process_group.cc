@@ -1,21 +1,27 @@
 #include "api/rpi/lapi/process_group.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <optional>
 #include <tuple>
 
 #include "api/rpi/lapi/lam_messages.h"
 #include "api/rpi/lapi/meeting_bootstrap.h"
 #include "dataplane/base/little_endian.h"
+#include "dataplane/base/monotonic_clock.h"
 
 namespace openlapi::rpi {
 
 namespace {
 
+// What two processes tell each other, of which one leads.
 constexpr const char* kMembers = "rpi.lapi.members";
+constexpr const char* kStarted = "rpi.lapi.started";
 constexpr std::size_t kBytesOfOne = 16;
 constexpr unsigned kNoWait = 0;
+constexpr timespec kNap{0, 1'000'000};  // between looks
 
 auto place_of(const _gps& gps) { return std::tuple(gps.gps_node, gps.gps_idx, gps.gps_pid); }
 
@@ -42,59 +48,118 @@ std::vector<_gps> decode(std::span<const std::byte> bytes) {
   return members;
 }
 
-// Where this MPI_COMM_WORLD begins among the processes.
-std::size_t begin_of_world(std::span<const _gps> processes) {
-  std::size_t begin = processes.size();
-  while (begin > 0 && processes[begin - 1].gps_grank != 0) --begin;
-  return begin == 0 ? 0 : begin - 1;
+std::unique_ptr<ProcessMessages> messages_between(const _gps& leader, const _gps& other, const _gps& own) {
+  const std::array both{leader, other};
+  return open_lam_messages(both, own);
 }
 
-// Only one of them knows the others.
-std::shared_ptr<Bootstrap> meet_two(const _gps& first, const _gps& other, const _gps& own) {
-  const std::array both{first, other};
-  return open_meeting_bootstrap(open_lam_messages(both, own));
+bool has(std::span<const _gps> places, const _gps& gps) {
+  return std::ranges::any_of(places, [&](const _gps& place) { return is_same(place, gps); });
 }
 
-bool tell_members(std::span<const _gps> members, const _gps& other, std::string& error) {
-  const std::shared_ptr<Bootstrap> meeting = meet_two(members.front(), other, members.front());
-  return meeting->put(kMembers, encode(members), error) && meeting->exchange(error);
+// Of a process that was spawned: who leads, and who has said so.
+struct Leader {
+  _gps place{};
+  _gps said_by{};
+};
+
+// Waits until somebody says it. What was said remains to be received.
+std::optional<Leader> find_leader(std::span<const _gps> members, const _gps& own, std::string& error) {
+  struct Other {
+    _gps place{};
+    std::unique_ptr<ProcessMessages> led_by_us{}, led_by_it{};
+  };
+  std::vector<Other> others;
+  for (const _gps& member : members) {
+    if (is_same(member, own)) continue;
+    others.push_back({member, messages_between(own, member, own), messages_between(member, own, own)});
+  }
+  const MonotonicClock clock;
+  for (const Nanoseconds begin = clock.now(); clock.now() - begin < kMostSilence;) {
+    for (const Other& other : others) {
+      if (other.led_by_us->has_message(1)) return Leader{own, other.place};
+      if (other.led_by_it->has_message(0)) return Leader{other.place, other.place};
+    }
+    nanosleep(&kNap, nullptr);
+  }
+  error =
+      "none of the processes that have started this one has said anything for 120 seconds; do they use the rpi module "
+      "'lapi', too?";
+  return std::nullopt;
+}
+
+// One that has started us learns who is in the group, and says who was started.
+bool tell_starter(std::span<const _gps> members, const _gps& starter, const _gps& own, std::vector<_gps>& started,
+                  std::string& error) {
+  const std::shared_ptr<Bootstrap> meeting = open_meeting_bootstrap(messages_between(own, starter, own));
+  std::vector<std::byte> said;
+  if (!meeting->put(kMembers, encode(members), error) || !meeting->exchange(error) ||
+      !meeting->get(1, kStarted, kNoWait, said, error))
+    return false;
+  started = decode(said);
+  return true;
+}
+
+bool lead(std::span<const _gps> members, const _gps& first_starter, const _gps& own, std::string& error) {
+  std::vector<_gps> started;
+  if (!tell_starter(members, first_starter, own, started, error)) return false;
+  for (const _gps& member : members) {
+    if (is_same(member, own) || is_same(member, first_starter)) continue;
+    std::vector<_gps> same;
+    const bool told = has(started, member) ? messages_between(own, member, own)->send(1, encode(members), error)
+                                           : tell_starter(members, member, own, same, error);
+    if (!told) return false;
+  }
+  return true;
+}
+
+bool follow(std::span<const _gps> members, const _gps& leader, const _gps& own, std::string& error) {
+  std::vector<std::byte> said;
+  if (!messages_between(leader, own, own)->receive(0, said, error)) return false;
+  const std::vector<_gps> theirs = decode(said);
+  if (std::ranges::equal(theirs, members, is_same)) return true;
+  error = "the first of the processes that were started with this one says that others are among them";
+  return false;
 }
 
 }  // namespace
 
 bool is_same(const _gps& left, const _gps& right) { return place_of(left) == place_of(right); }
 
-bool meet_at_start(std::span<const _gps> processes, const _gps& own, ProcessGroup& group, std::string& error) {
-  const std::size_t begin = begin_of_world(processes);
-  group.members.assign(processes.begin() + static_cast<std::ptrdiff_t>(begin), processes.end());
-  group.members.insert(group.members.end(), processes.begin(), processes.begin() + static_cast<std::ptrdiff_t>(begin));
-  std::sort(group.members.begin() + 1, group.members.end(), is_before);
-  if (is_same(group.members.front(), own)) {
-    for (const _gps& starter : processes.first(begin)) {
-      if (!tell_members(group.members, starter, error)) return false;
-    }
+bool meet_at_start(std::span<const _gps> processes, const _gps& own, bool was_spawned, ProcessGroup& group,
+                   std::string& error) {
+  std::vector<_gps>& members = group.members;
+  members.assign(processes.begin(), processes.end());
+  std::ranges::sort(members, [&](const _gps& left, const _gps& right) {
+    return was_spawned ? is_before(left, right) : left.gps_grank < right.gps_grank;
+  });
+  if (was_spawned) {
+    const std::optional<Leader> leader = find_leader(members, own, error);
+    if (!leader) return false;
+    const bool met = is_same(leader->place, own) ? lead(members, leader->said_by, own, error)
+                                                 : follow(members, leader->place, own, error);
+    if (!met) return false;
+    const auto place = std::ranges::find_if(members, [&](const _gps& gps) { return is_same(gps, leader->place); });
+    std::rotate(members.begin(), place, place + 1);
   }
-  group.bootstrap = open_meeting_bootstrap(open_lam_messages(group.members, own));
+  group.bootstrap = open_meeting_bootstrap(open_lam_messages(members, own));
   return true;
 }
 
 bool meet_started(std::span<const _gps> started, const _gps& own, ProcessGroup& group, std::string& error) {
-  const auto first = std::ranges::find_if(started, [](const _gps& gps) { return gps.gps_grank == 0; });
-  if (first == started.end()) {
-    error = "processes can join as an MPI_COMM_WORLD that was started, and the first one of theirs is missing";
-    return false;
-  }
-  const std::shared_ptr<Bootstrap> meeting = meet_two(*first, own, own);
+  const _gps leader = *std::ranges::min_element(started, is_before);
+  const std::shared_ptr<Bootstrap> meeting = open_meeting_bootstrap(messages_between(leader, own, own));
+  if (!meeting->put(kStarted, encode(started), error)) return false;
   std::vector<std::byte> members;
   if (!meeting->exchange(error) || !meeting->get(0, kMembers, kNoWait, members, error)) return false;
   group.members = decode(members);
-  const auto is_in = [&](const _gps& gps) {
-    return std::ranges::any_of(group.members, [&](const _gps& member) { return is_same(member, gps); });
-  };
+  const auto is_in = [&](const _gps& gps) { return has(group.members, gps); };
   if (members.size() % kBytesOfOne != 0 || !is_in(own) || !std::ranges::all_of(started, is_in)) {
-    error = "the first process of the MPI_COMM_WORLD that was started says that others are in it";
+    error = "the first of the processes that were started says that others take part";
     return false;
   }
+  const auto place = std::ranges::find_if(group.members, [&](const _gps& gps) { return is_same(gps, leader); });
+  std::rotate(group.members.begin(), place, place + 1);
   group.bootstrap = open_meeting_bootstrap(open_lam_messages(group.members, own));
   return true;
 }

@@ -16,11 +16,14 @@ struct ProcessGroup {
   std::shared_ptr<Bootstrap> bootstrap{};
 };
 
-// Of what lsr_init was given: this MPI_COMM_WORLD by rank and, before it, those who have started it. The first process
-// of the new world is the group's first, and tells the others who is in the group. False: `error` says why.
-bool meet_at_start(std::span<const _gps> processes, const _gps& own, ProcessGroup& group, std::string& error);
+// Of what lsr_init was given: this MPI_COMM_WORLD and, where it was spawned, those who have started it. LAM does not
+// say which are which. Who starts processes knows the new ones, but not who else takes part; so the first of the new
+// ones, by their places, leads the group: those that have started it say who was started, and it tells everybody who
+// takes part. False: `error` says why.
+bool meet_at_start(std::span<const _gps> processes, const _gps& own, bool was_spawned, ProcessGroup& group,
+                   std::string& error);
 
-// Of what lsra_addprocs was given: an MPI_COMM_WORLD that this process has started with others.
+// Of what lsra_addprocs was given: processes, one or more, that this one has started, perhaps with others.
 bool meet_started(std::span<const _gps> started, const _gps& own, ProcessGroup& group, std::string& error);
 
 bool is_same(const _gps& left, const _gps& right);

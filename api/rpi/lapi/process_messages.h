@@ -7,7 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "dataplane/base/clock.h"
+
 namespace openlapi::rpi {
+
+constexpr Nanoseconds kMostSilence = 120 * kSecond;  // of a process that is waited for
 
 // Processes have ranks, in an order that is the same in all of them. Messages from one of them come in the order in
 // which it sent them.
@@ -24,6 +28,8 @@ class ProcessMessages {
 
   // False: `error` says why.
   virtual bool send(std::uint32_t to, std::span<const std::byte> bytes, std::string& error) = 0;
+  // Whether something from that process is here.
+  virtual bool has_message(std::uint32_t from) = 0;
   // The next message from that process. Ends, with false, if it has died, and if nothing comes for very long.
   virtual bool receive(std::uint32_t from, std::vector<std::byte>& bytes, std::string& error) = 0;
 };

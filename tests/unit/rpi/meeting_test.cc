@@ -47,6 +47,11 @@ class Post {
     arrived_.notify_all();
   }
 
+  bool has(std::uint32_t from, std::uint32_t to) {
+    const std::lock_guard lock(mutex_);
+    return !boxes_[{from, to}].empty();
+  }
+
  private:
   std::mutex mutex_;
   std::condition_variable arrived_;
@@ -67,6 +72,7 @@ class PostedMessages final : public ProcessMessages {
     post_.send(rank_, to, bytes);
     return true;
   }
+  bool has_message(std::uint32_t from) override { return post_.has(from, rank_); }
   bool receive(std::uint32_t from, std::vector<std::byte>& bytes, std::string& error) override {
     if (post_.receive(from, rank_, bytes)) return true;
     error = "process " + std::to_string(from) + " has ended";
