@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
-#include <tuple>
 
 #include "api/rpi/lapi/lam_host.h"
 #include "dataplane/base/monotonic_clock.h"
@@ -22,8 +21,6 @@ constexpr int kPieceWord = 0x4d504c4f;          // "OLPM": first of the words be
 constexpr int4 kEvents = 0x7ff90000;            // of our receivers: with their indices
 constexpr std::size_t kMostBytes = 256u << 20;  // of a message; more is no message of ours
 constexpr long kShortestNap = 20'000, kLongestNap = 5'000'000;  // nanoseconds between looks
-
-auto place_of(const _gps& gps) { return std::tuple(gps.gps_node, gps.gps_idx, gps.gps_pid); }
 
 // What came while something else was waited for: LAM compares senders with less care than we need.
 struct Piece {

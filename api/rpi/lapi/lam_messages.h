@@ -3,11 +3,15 @@
 
 #include <memory>
 #include <span>
+#include <tuple>
 
 #include "api/rpi/include/rpisys.h"
 #include "api/rpi/lapi/process_messages.h"
 
 namespace openlapi::rpi {
+
+// What a process is known by.
+inline auto place_of(const _gps& gps) { return std::tuple(gps.gps_node, gps.gps_idx, gps.gps_pid); }
 
 // Whether the host that has loaded the module has what is needed.
 bool host_has_messages();

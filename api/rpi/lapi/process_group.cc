@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <tuple>
 
 #include "api/rpi/lapi/lam_messages.h"
 #include "api/rpi/lapi/meeting_bootstrap.h"
@@ -21,9 +20,7 @@ constexpr const char* kMembers = "rpi.lapi.members";
 constexpr const char* kStarted = "rpi.lapi.started";
 constexpr std::size_t kBytesOfOne = 16;
 constexpr unsigned kNoWait = 0;
-constexpr timespec kNap{0, 1'000'000};  // between looks
-
-auto place_of(const _gps& gps) { return std::tuple(gps.gps_node, gps.gps_idx, gps.gps_pid); }
+constexpr timespec kPause{0, 1'000'000};  // between looks
 
 bool is_before(const _gps& left, const _gps& right) { return place_of(left) < place_of(right); }
 
@@ -80,7 +77,7 @@ std::optional<Leader> find_leader(std::span<const _gps> members, const _gps& own
       if (other.led_by_us->has_message(1)) return Leader{own, other.place};
       if (other.led_by_it->has_message(0)) return Leader{other.place, other.place};
     }
-    nanosleep(&kNap, nullptr);
+    nanosleep(&kPause, nullptr);
   }
   error =
       "none of the processes that have started this one has said anything for 120 seconds; do they use the rpi module "
