@@ -58,8 +58,7 @@ bool NodeTasks::start_server(std::string& error) {
               job_.tasks.cookie,     job_.tasks.packet_key};
   for (const JobNode& node : job_.tasks.nodes) job.nodes.push_back({node.host, node.tasks});
   const auto on_abort = [this](std::uint32_t task, int status, const std::string& text) {
-    tell_ended_before(task);
-    tell_(TaskAborted{task, static_cast<std::uint32_t>(status), text});
+    aborts_.push_back({task, static_cast<std::uint32_t>(status), text});
   };
   const auto on_connection = [this](std::uint32_t task, bool connected) {
     tell_(TaskAttended{task, static_cast<std::uint8_t>(connected)});

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "control/job/node/task_standing.h"
 
@@ -13,7 +14,7 @@ namespace openlapi::jobs {
 namespace {
 
 constexpr std::chrono::seconds kKillGrace{2};  // between SIGTERM and SIGKILL
-constexpr std::chrono::milliseconds kExitTime{500};  // the kernel's, to take a process's memory and files away
+constexpr std::chrono::milliseconds kExitTime{500};  // the kernel's, to take processes' memory and files away
 // After the last task: how long a process that left its task's group may keep the job by holding its output open.
 constexpr std::chrono::milliseconds kStragglerTime{500};
 
@@ -35,7 +36,7 @@ void NodeTasks::take(JobBody body) {
 }
 
 void NodeTasks::watch(PollSet& poll_set) {
-  poll_set.add(mailbox_.fd(), POLLIN, [this] { mailbox_.run_letters(); });
+  poll_set.add(mailbox_.fd(), POLLIN, [this] { read_letters(); });
   for (TaskProcess& task : tasks_) {
     if (!task.has_ended()) poll_set.add(task.fd(), POLLIN, [this, &task] { take_ended(task); });
   }
@@ -108,17 +109,27 @@ void NodeTasks::end_deaf_tasks() {
 
 void NodeTasks::take_ended(TaskProcess& task) {
   if (!task.check_ended()) return;
-  mailbox_.run_letters();  // what the task did before it ended comes before its end
+  read_letters();  // what the task did before it ended comes before its end
   tell_ended(task);
 }
 
-// Called before it is told that a task aborts the job: mostly for the loss of one that is on its way out, whose end
-// came first and tells more.
-void NodeTasks::tell_ended_before(std::uint32_t aborting) {
+void NodeTasks::read_letters() {
+  mailbox_.run_letters();
+  if (aborts_.empty()) return;
+  if (!std::exchange(told_abort_, true)) tell_ended_before_aborts();
+  for (TaskAborted& aborted : std::exchange(aborts_, {})) tell_(std::move(aborted));
+}
+
+// A task mostly aborts the job for the loss of another one, which is on its way out perhaps: its end came first and
+// tells more.
+void NodeTasks::tell_ended_before_aborts() {
+  const auto until = Clock::now() + kExitTime;
   for (TaskProcess& task : tasks_) {
-    if (task.number() == aborting || !(task.has_ended() || task.is_exiting())) continue;
+    const bool aborts = std::ranges::find(aborts_, task.number(), &TaskAborted::task) != aborts_.end();
+    if (aborts || !(task.has_ended() || task.is_exiting())) continue;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
     pollfd end{task.fd(), POLLIN, 0};
-    poll(&end, 1, static_cast<int>(kExitTime.count()));
+    poll(&end, 1, std::max(static_cast<int>(left.count()), 0));
     if (task.check_ended()) tell_ended(task);
   }
 }

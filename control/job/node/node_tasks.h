@@ -85,7 +85,8 @@ class NodeTasks {
   // node_tasks.cc
   void take_signal(int signal);
   void take_ended(TaskProcess& task);
-  void tell_ended_before(std::uint32_t aborting);
+  void read_letters();
+  void tell_ended_before_aborts();
   void tell_ended(const TaskProcess& task);
   void take_room(std::uint32_t bytes, bool errors);
   void take_input(MessageBytes bytes);
@@ -124,6 +125,8 @@ class NodeTasks {
   Deadline kill_at_;
   std::set<std::uint32_t> in_pmix_{};     // tasks that are connected to the server
   std::set<std::uint32_t> told_ended_{};  // tasks of whose end lapirun knows
+  std::vector<TaskAborted> aborts_{};     // that lapirun is to be told of
+  bool told_abort_ = false;
   std::set<std::uint32_t> deaf_{};        // tasks that were killed since they did not take first_signal_
   int first_signal_ = 0;                  // the first that was to end the tasks
   Deadline look_for_deaf_at_;             // when to look for tasks that have not taken it

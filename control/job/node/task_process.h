@@ -52,7 +52,8 @@ class TaskProcess {
   // Whether the signal waits: the process has it blocked, and nobody there has taken it.
   bool has_pending(int signal) const;
 
-  // Whether it runs none of its own code any more and will soon have ended: others may see its sockets closed by now.
+  // Whether its first thread has ended. Mostly it will soon have ended itself: others may see its sockets closed by
+  // now.
   bool is_exiting() const;
 
   // By a signal, or by a debugger.
