@@ -288,13 +288,23 @@ void ChannelSet::acknowledge_now() {
 }
 
 // Whoever was stopped, or computed without a call, has seen nothing of what its peers did meanwhile. It may have been
-// given up, and learns that first. Not again and again: who looks seldom gives up the dead all the same.
-inline void ChannelSet::look_for_absence(Nanoseconds now) {
+// given up, and learns that first. Once, until it has listened for the whole time: who looks seldom gives up the dead
+// all the same.
+void ChannelSet::look_for_absence(Nanoseconds now) {
   const Nanoseconds before = std::exchange(ran_timers_, now);
-  if (now - before < tuning::kAbsence || before == 0) [[likely]]
+  if (now - before < tuning::kAbsence || before == 0) [[likely]] {
+    excused_ = excused_ && now < nobody_lost_before_;
     return;
-  const bool again = nobody_lost_before_ != 0 && now < nobody_lost_before_ + 2 * config_.timeout;
-  if (!again) nobody_lost_before_ = now + tuning::kAbsence;
+  }
+  const bool would_lose =
+      std::ranges::any_of(active_, [&](const PeerChannel* channel) { return is_overdue(*channel, now); });
+  if (!would_lose || std::exchange(excused_, true)) return;
+  nobody_lost_before_ = now + tuning::kAbsence;
+}
+
+bool ChannelSet::is_overdue(const PeerChannel& channel, Nanoseconds now) const {
+  const Nanoseconds since = channel.reliable_.waiting_since();
+  return since <= now && now - since >= config_.timeout;
 }
 
 unsigned ChannelSet::run_timers(Nanoseconds now) {
@@ -306,8 +316,7 @@ unsigned ChannelSet::run_timers(Nanoseconds now) {
       channel->run_timers(now);
       ran += channel->transmit(now);
     }
-    const Nanoseconds since = channel->reliable_.waiting_since();
-    if (since <= now && now - since >= config_.timeout && now >= nobody_lost_before_) timed_out(*channel, now);
+    if (is_overdue(*channel, now) && now >= nobody_lost_before_) timed_out(*channel, now);
   }
   return ran;
 }

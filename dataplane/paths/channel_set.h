@@ -142,6 +142,7 @@ class ChannelSet {
   void report_completed(PeerChannel& channel);
   unsigned look_at_links(Nanoseconds now);
   void look_for_absence(Nanoseconds now);
+  bool is_overdue(const PeerChannel& channel, Nanoseconds now) const;
   void look_at_own_addresses();
   static AddressExchange& exchange_with(PeerChannel& channel);
   [[gnu::noinline, gnu::cold]] void take_addresses(PeerChannel& channel, const ReceiveOutcome& outcome,
@@ -158,6 +159,7 @@ class ChannelSet {
   std::vector<PeerChannel*> active_;  // those with something to send, to acknowledge, or to wait for
   Nanoseconds ran_timers_ = 0;        // when they ran last
   Nanoseconds nobody_lost_before_ = 0;  // whatever was not heard: it was not listened to
+  bool excused_ = false;                // and it will not be for the next absence
   bool receiving_ = false;
   bool other_key_said_ = false;
 };

@@ -10,8 +10,7 @@
 
 namespace openlapi {
 
-// What follows the header is in `bytes`. Returns the number of packets: one that finds no room is not sent again, the
-// next one asks anew.
+// What follows the header is in `bytes`. Returns the number of packets: 0 where there is no room.
 inline unsigned send_for_path(ReliableChannel& reliable, const PeerPath& path, PeerIndex end,
                               std::span<std::byte> bytes, std::uint8_t flags, Nanoseconds now) {
   reliable.encode_for_path(bytes, flags, now);

@@ -119,7 +119,6 @@ std::uint32_t PathWatch::take_due(Nanoseconds now) {
 void PathWatch::probe_again(unsigned path, Nanoseconds now) {
   Probing& probing = paths_[path];
   probing.at = now + std::max(probing.pause / 16, tuning::kFirstProbePause);
-  probing.pause /= 2;
   find_next_probe();
 }
 

@@ -63,7 +63,7 @@ class PathWatch {
   Nanoseconds next_probe() const { return next_probe_; }  // UINT64_MAX: none
   // The paths that are to be probed now, as bits. Each is probed again after a pause that doubles.
   std::uint32_t take_due(Nanoseconds now);
-  // That probe has not left: it is due again soon, as if it had not been taken.
+  // That probe has not left: it is due again before its pause is over.
   void probe_again(unsigned path, Nanoseconds now);
 
  private:

@@ -22,7 +22,8 @@ bool SeveralPaths::reach_over(const Transport& transport) const {
 // Other ends in turn, and only while no path serves: the peers of a task may be many. What is said of links may be
 // wrong: if all are said to be down they are tried as well.
 std::uint32_t SeveralPaths::ends_to_probe(unsigned path) {
-  if (const std::uint32_t owed = ends[path].take_owed_probes(); owed != 0) return owed;
+  const std::uint32_t owed = ends[path].take_owed_probes();
+  if (owed != 0 && watch.is_silent(path)) return owed;
   std::uint32_t probed = 1u << PathEnds::kHome;
   if (!watch.is_silent(path)) return probed;
   probed |= 1u << ends[path].used();

@@ -220,7 +220,7 @@ MUTANTS = {
           "         !may_take(peer.requests_waiting, requests_.size(), tuning::kMostRequests);\n", ";\n")]),
     "stopped_task_given_up": (
         "dataplane/paths/channel_set.cc", "a task that is stopped for a part of the time-out is called lost",
-        [("now - since >= config_.timeout &&", "now - since >= config_.timeout * 3 / 4 &&")]),
+        [("now - since >= config_.timeout;", "now - since >= config_.timeout * 3 / 4;")]),
     "purge_keeps_era": (
         "dataplane/peers/losses.cc", "over shared memory what was sent before a purge arrives after it",
         [("  for (const DirectTransport& direct : means_.transports.direct) direct.has.peer_eras->purge_peer(index);\n",
@@ -272,7 +272,7 @@ PATHS = {
         [("  watch.probe_again(path, now);\n", "")]),
     "absence_called_silence": (
         "dataplane/paths/channel_set.cc", "who was away takes peers for lost that it has not listened to",
-        [("  if (!again) nobody_lost_before_ = now + tuning::kAbsence;\n", "  (void)again;\n")]),
+        [("  nobody_lost_before_ = now + tuning::kAbsence;\n", "")]),
 }
 
 # What a peer may make a task keep: of each place that takes something, the bound removed, and its share not counted.
