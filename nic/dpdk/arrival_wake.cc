@@ -70,8 +70,8 @@ void ArrivalWake::forget_wake_ups() {
 
 // Frames that a port holds leave when it is asked for frames again.
 std::uint64_t ArrivalWake::longest_sleep() const {
-  if (std::ranges::any_of(ports_, &EthernetPort::may_hold_frames)) return kShortestSleep;
-  return timed_ports_ != 0 ? sleep_ : kBetweenUpkeeps;
+  const bool holds = std::ranges::any_of(ports_, &EthernetPort::may_hold_frames);
+  return timed_ports_ != 0 || holds ? sleep_ : kBetweenUpkeeps;
 }
 
 bool ArrivalWake::arm() {

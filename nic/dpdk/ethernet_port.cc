@@ -346,6 +346,7 @@ int EthernetPort::start_here() {
 
 void EthernetPort::stop() {
   up_ = false;
+  ring_ = {};
   where_it_belongs([&] { rte_eth_dev_stop(id_); });
   started_ = false;
 }
@@ -354,6 +355,7 @@ void EthernetPort::stop() {
 // the client, whose next message makes the driver use what it has freed.
 void EthernetPort::close() {
   up_ = started_ = false;
+  ring_ = {};
   where_it_belongs([&] {
     rte_eth_dev_stop(id_);
     rte_eth_dev_close(id_);

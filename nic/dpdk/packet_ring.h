@@ -24,6 +24,7 @@ class PacketRing {
 
  private:
   void look();
+  bool is_half_empty() const;
 
   int socket_ = -1;                // the driver's; -1: the port has none
   int most_on_way_ = 0;            // bytes, as the kernel counts them
