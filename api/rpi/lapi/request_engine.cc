@@ -56,11 +56,21 @@ int RequestEngine::start(MPI_Request request) {
   }
 }
 
+namespace {
+
+// Somebody blocks on it, or its handler has not been called yet: the layer has to see that it is done.
+bool is_waited_for(const _req& request) {
+  const bool has_to_be_handled = request.rq_hdlr != nullptr && (request.rq_flags & LAM_RQFHDLDONE) == 0;
+  return (request.rq_flags & LAM_RQFBLOCK) != 0 || has_to_be_handled;
+}
+
+}  // namespace
+
 // The list before anything moves. Whether sleeping is allowed as far as it goes.
 bool RequestEngine::prepare(MPI_Request first) {
   bool may_sleep = true;
   for (MPI_Request request = first; request != nullptr; request = request->rq_next) {
-    if (request->rq_state == LAM_RQSDONE && (request->rq_flags & LAM_RQFBLOCK) != 0) may_sleep = false;
+    if (request->rq_state == LAM_RQSDONE && is_waited_for(*request)) may_sleep = false;
     if (request->rq_state != LAM_RQSSTART || !is_dead(*request->rq_comm)) continue;
     receives_.withdraw(*request_state_of(request));
     around_.fail_dead(request);
@@ -80,7 +90,7 @@ int RequestEngine::advance(MPI_Request first, bool block) {
   for (MPI_Request request = first; request != nullptr; request = request->rq_next) {
     if (request->rq_state == LAM_RQSINIT && !around_.layer().start_request(request)) return LAMERROR;
   }
-  const bool may_sleep = prepare(first);
+  const bool may_sleep = prepare(first) && !around_.has_changed();  // what was started may have ended
   if (move(block && may_sleep) != 0) return LAMERROR;
   return around_.take_changed() ? 1 : 0;
 }

@@ -81,7 +81,8 @@ class Surroundings {
     fail(request, remote ? MPI_ERR_REMOTEDEAD : MPI_ERR_LOCALDEAD);
   }
 
-  // Since the last call.
+  // Since the last call of take_changed().
+  bool has_changed() const { return changed_; }
   bool take_changed() { return std::exchange(changed_, false); }
 
  private:

@@ -179,8 +179,23 @@ TEST_F(RequestEngineTest, SleepsOnlyWhileNothingIsDone) {
   EXPECT_FALSE(world_.blocked);
   communicator_.c_flags |= LAM_CLDEAD;
   _req& late = build(LAM_RQIRECV, 1, 6, memory_, 1);
+  world_.blocked = true;
   EXPECT_EQ(engine_.advance(&late, true), 1) << "started by advance, and ended";
+  EXPECT_FALSE(world_.blocked);
   EXPECT_EQ(late.rq_status.MPI_ERROR, MPI_ERR_LOCALDEAD);
+}
+
+// As of one-sided operations: the handler starts what comes next.
+TEST_F(RequestEngineTest, DoesNotSleepBeforeAHandlerThatIsDue) {
+  _req& request = receive(1, 5, memory_, sizeof memory_);
+  request.rq_hdlr = [](MPI_Request) { return 0; };
+  complete(arrive(message(0, 5), 1));
+  world_.blocked = true;
+  engine_.advance(&request, true);
+  EXPECT_FALSE(world_.blocked);
+  request.rq_flags |= LAM_RQFHDLDONE;
+  engine_.advance(&request, true);
+  EXPECT_TRUE(world_.blocked);
 }
 
 TEST_F(RequestEngineTest, AProcessThatIsFinalisedLeavesNothing) {
