@@ -87,10 +87,12 @@ MAY_INCLUDE = {
     "api/include": [],
     # What rpi modules include, beside what modules of all kinds include.
     "api/rpi/include": ["control/boot/include"],
+    # What services and the module `lapi` match by.
+    "api/rpi/matching": ["api/rpi/include"],
     # The services behind it, and the life of the modules.
-    "api/rpi": ["api/rpi/include", "control/ssi", "control/boot/include", "dataplane/base"],
+    "api/rpi": ["api/rpi/include", "api/rpi/matching", "control/ssi", "control/boot/include", "dataplane/base"],
     # The module `lapi`: a face of the engine, as the context is one.
-    "api/rpi/lapi": ["api/rpi/include", "control/ssi", "control/boot/include", "control/client", "api/wiring",
+    "api/rpi/lapi": ["api/rpi/include", "api/rpi/matching", "control/ssi", "control/boot/include", "control/client", "api/wiring",
                      "dataplane/transport", "dataplane/endpoint", "dataplane/host", "dataplane/poller", "dataplane/base"],
     # What opens transports for any face, and knows of no face. It names two; those of user space are modules.
     "api/wiring": ["nic/links", "nic/udp", "shm", "control/client", "dataplane/transport", "dataplane/endpoint", "dataplane/host", "dataplane/poller",

@@ -41,7 +41,7 @@ void delete_message(lam_ssi_rpi_cbuf_msg* message) {
 void SelfMatching::send(SelfRequest& send) {
   _req& request = *send.request;
   const lam_ssi_rpi_envl envelope = envelope_of(request);
-  if (SelfRequest* receive = find_receive(send.pattern)) {
+  if (SelfRequest* receive = find_receive(send.wanted)) {
     forget(*receive);
     deliver(receive->request, envelope, request.rq_packbuf);
     done(&request);
@@ -110,24 +110,22 @@ void SelfMatching::forget(SelfRequest& request) {
   request.is_posted = false;
   List& list = list_of(request);
   list.remove(request);
-  if (&list != &probes_ && list.empty()) receives_.erase(request.pattern);
+  if (&list != &probes_ && list.empty()) receives_.erase(request.wanted);
 }
 
 bool SelfMatching::take_change() { return std::exchange(changed_, false); }
 
-SelfRequest* SelfMatching::find_receive(const Pattern& message) {
+SelfRequest* SelfMatching::find_receive(const Wanted& message) {
   SelfRequest* first = nullptr;
-  for (const int rank : {message.rank, MPI_ANY_SOURCE}) {
-    for (const int tag : {message.tag, MPI_ANY_TAG}) {
-      const auto found = receives_.find({message.context, rank, tag});
-      SelfRequest* each = found == receives_.end() ? nullptr : found->second.first();
-      while (each != nullptr && !each->is_open()) {
-        SelfRequest* next = List::next(*each);
-        forget(*each);  // with the last one the list is gone
-        each = next;
-      }
-      if (each != nullptr && (first == nullptr || each->order < first->order)) first = each;
+  for (const Wanted& way : ways_to_ask_for(message)) {
+    const auto found = receives_.find(way);
+    SelfRequest* each = found == receives_.end() ? nullptr : found->second.first();
+    while (each != nullptr && !each->is_open()) {
+      SelfRequest* next = List::next(*each);
+      forget(*each);  // with the last one the list is gone
+      each = next;
     }
+    if (each != nullptr && (first == nullptr || each->order < first->order)) first = each;
   }
   return first;
 }
@@ -166,7 +164,7 @@ void SelfMatching::done(MPI_Request request) {
 }
 
 SelfMatching::List& SelfMatching::list_of(const SelfRequest& request) {
-  return request.request->rq_type == LAM_RQIPROBE ? probes_ : receives_[request.pattern];
+  return request.request->rq_type == LAM_RQIPROBE ? probes_ : receives_[request.wanted];
 }
 
 }  // namespace openlapi::rpi

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <unordered_map>
 
+#include "api/rpi/matching/wanted.h"
 #include "api/rpi/services/unexpected_messages.h"
 
 namespace openlapi::rpi {
@@ -11,7 +12,7 @@ namespace openlapi::rpi {
 // What the module `self` adds to a request.
 struct SelfRequest {
   MPI_Request request = nullptr;
-  Pattern pattern{};  // what it asks for, or what it sends
+  Wanted wanted{};  // what it asks for, or what it sends
   std::uint64_t order = 0;
   ListLinks<SelfRequest> links{};
   bool is_posted = false;                   // in a list of SelfMatching
@@ -20,8 +21,8 @@ struct SelfRequest {
   bool is_open() const { return request->rq_state == LAM_RQSSTART; }
 };
 
-// Receives wait in a list for each pattern, so that a message looks at four of them however many there are. A request
-// that the MPI layer has cancelled is in state LAM_RQSDONE, and is passed over. Not thread safe.
+// Receives that want the same wait in one list, so that a message looks at four of them however many there are. A
+// request that the MPI layer has cancelled is in state LAM_RQSDONE, and is passed over. Not thread safe.
 class SelfMatching {
  public:
   // From start to the end of its life, or to its next start.
@@ -38,11 +39,8 @@ class SelfMatching {
 
  private:
   using List = LinkedList<SelfRequest, &SelfRequest::links>;
-  struct Hash {
-    std::size_t operator()(const Pattern& pattern) const { return UnexpectedMessages::hash(pattern); }
-  };
 
-  SelfRequest* find_receive(const Pattern& message);
+  SelfRequest* find_receive(const Wanted& message);
   void answer_probes();
   void keep(SelfRequest& send);
   // The oldest message that is not cancelled; nullptr: none.
@@ -51,7 +49,7 @@ class SelfMatching {
   void done(MPI_Request request);
   List& list_of(const SelfRequest& request);
 
-  std::unordered_map<Pattern, List, Hash> receives_{};
+  std::unordered_map<Wanted, List, WantedHash> receives_{};
   List probes_{};
   std::uint64_t next_order_ = 0;
   bool changed_ = false;

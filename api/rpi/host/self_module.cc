@@ -50,7 +50,7 @@ int build(MPI_Request request) {
   return ssi::catch_errors(LAMERROR, [&] {
     auto own = std::make_unique<SelfRequest>();
     own->request = request;
-    own->pattern = {request->rq_cid, request->rq_rank, request->rq_tag};
+    own->wanted = {request->rq_cid, request->rq_rank, request->rq_tag};
     request->rq_rpi = reinterpret_cast<lam_ssi_rpi_req*>(own.release());
     return 0;
   });

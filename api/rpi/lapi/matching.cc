@@ -3,33 +3,12 @@
 namespace openlapi::rpi {
 namespace {
 
-constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15;  // the golden ratio: spreads neighbouring numbers
-
 // Its place in ways_to_ask_for().
 std::size_t way_of(const Wanted& wanted) {
   return (wanted.tag == MPI_ANY_TAG ? 1U : 0U) + (wanted.rank == MPI_ANY_SOURCE ? 2U : 0U);
 }
 
 }  // namespace
-
-bool Wanted::takes(const Wanted& message) const {
-  return context == message.context && (rank == MPI_ANY_SOURCE || rank == message.rank) &&
-         (tag == MPI_ANY_TAG || tag == message.tag);
-}
-
-std::size_t WantedHash::operator()(const Wanted& wanted) const {
-  std::uint64_t mixed = 0;
-  for (const std::int32_t part : {wanted.context, wanted.rank, wanted.tag}) {
-    mixed = (mixed ^ static_cast<std::uint32_t>(part)) * kSpread;
-    mixed ^= mixed >> 32;
-  }
-  return static_cast<std::size_t>(mixed);
-}
-
-std::array<Wanted, kWaysToAsk> ways_to_ask_for(const Wanted& message) {
-  const auto [context, rank, tag] = message;
-  return {message, {context, rank}, {context, MPI_ANY_SOURCE, tag}, {context}};
-}
 
 void PostedList::post(Posted& posted) {
   const auto [list, is_new] = lists_.try_emplace(posted.wanted);

@@ -8,26 +8,10 @@
 #include <memory_resource>
 #include <unordered_map>
 
-#include "api/rpi/include/lam_mpi.h"
+#include "api/rpi/matching/wanted.h"
 #include "dataplane/base/linked_list.h"
 
 namespace openlapi::rpi {
-
-// A context, a rank or MPI_ANY_SOURCE, a tag or MPI_ANY_TAG. Of a message there are no wildcards.
-struct Wanted {
-  std::int32_t context = 0, rank = MPI_ANY_SOURCE, tag = MPI_ANY_TAG;
-
-  bool takes(const Wanted& message) const;
-  bool operator==(const Wanted&) const = default;
-};
-
-struct WantedHash {
-  std::size_t operator()(const Wanted& wanted) const;
-};
-
-// The ways to ask for a message, the most exact first.
-inline constexpr std::size_t kWaysToAsk = 4;
-std::array<Wanted, kWaysToAsk> ways_to_ask_for(const Wanted& message);
 
 // What is asked for: owned by who posts it, and taken back before it ends.
 struct Posted {

@@ -8,20 +8,6 @@
 #include "control/ssi/ssi_error.h"
 
 namespace openlapi::rpi {
-namespace {
-
-constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15;  // the golden ratio: spreads neighbouring numbers
-
-}  // namespace
-
-std::size_t UnexpectedMessages::Hash::operator()(const Pattern& pattern) const {
-  std::uint64_t mixed = 0;
-  for (const std::int32_t part : {pattern.context, pattern.rank, pattern.tag}) {
-    mixed = (mixed ^ static_cast<std::uint32_t>(part)) * kMix;
-    mixed ^= mixed >> 32;
-  }
-  return static_cast<std::size_t>(mixed);
-}
 
 UnexpectedMessages::~UnexpectedMessages() {
   while (!all_.empty()) {
@@ -38,18 +24,18 @@ void UnexpectedMessages::free(Kept* kept) {
 
 lam_ssi_rpi_cbuf_msg& UnexpectedMessages::append(const lam_ssi_rpi_cbuf_msg& message) {
   static_assert(std::is_standard_layout_v<Kept>);
-  const auto [context, rank, tag] = Pattern{message.cm_env.ce_cid, message.cm_env.ce_rank, message.cm_env.ce_tag};
-  if (rank == MPI_ANY_SOURCE || tag == MPI_ANY_TAG) {
-    throw ssi::SsiError("an unexpected message of rank " + std::to_string(rank) + " with tag " + std::to_string(tag) +
-                        "; allowed: no wildcards");
+  const Wanted exact{message.cm_env.ce_cid, message.cm_env.ce_rank, message.cm_env.ce_tag};
+  if (exact.rank == MPI_ANY_SOURCE || exact.tag == MPI_ANY_TAG) {
+    throw ssi::SsiError("an unexpected message of rank " + std::to_string(exact.rank) + " with tag " +
+                        std::to_string(exact.tag) + "; allowed: no wildcards");
   }
   auto kept = std::make_unique<Kept>(Kept{message});
-  const Pattern patterns[] = {{context, rank, tag}, {context, rank}, {context, MPI_ANY_SOURCE, tag}, {context}};
+  const auto ways = ways_to_ask_for(exact);
   // An empty list, which is left when there is no memory for the next one, is as good as none.
-  List* lists[4];
-  for (std::size_t n = 0; n < 4; ++n) lists[n] = &lists_[patterns[n]];
-  for (std::size_t n = 0; n < 4; ++n) {
-    kept->places[n] = {kept.get(), patterns[n], {}};
+  List* lists[kWaysToAsk];
+  for (std::size_t n = 0; n < kWaysToAsk; ++n) lists[n] = &lists_[ways[n]];
+  for (std::size_t n = 0; n < kWaysToAsk; ++n) {
+    kept->places[n] = {kept.get(), ways[n], {}};
     lists[n]->push_back(kept->places[n]);
   }
   all_.push_back(*kept);
@@ -65,7 +51,7 @@ lam_ssi_rpi_cbuf_msg* UnexpectedMessages::find(const lam_ssi_rpi_envl& request) 
 void UnexpectedMessages::take_out(lam_ssi_rpi_cbuf_msg& message) {
   Kept* kept = reinterpret_cast<Kept*>(&message);
   for (Place& place : kept->places) {
-    const auto found = lists_.find(place.pattern);
+    const auto found = lists_.find(place.wanted);
     found->second.remove(place);
     if (found->second.empty()) lists_.erase(found);
   }

@@ -8,15 +8,10 @@
 #include <unordered_map>
 
 #include "api/rpi/include/rpisys.h"
+#include "api/rpi/matching/wanted.h"
 #include "dataplane/base/linked_list.h"
 
 namespace openlapi::rpi {
-
-// What a request asks for: a context, a rank or MPI_ANY_SOURCE, a tag or MPI_ANY_TAG.
-struct Pattern {
-  std::int32_t context = 0, rank = MPI_ANY_SOURCE, tag = MPI_ANY_TAG;
-  bool operator==(const Pattern&) const = default;
-};
 
 // There is a list for each way to ask for each message, so four for a message: the oldest match is the first of its
 // list, and nothing takes longer when there are more messages. Not thread safe.
@@ -26,8 +21,6 @@ class UnexpectedMessages {
   ~UnexpectedMessages();
   UnexpectedMessages(const UnexpectedMessages&) = delete;
   UnexpectedMessages& operator=(const UnexpectedMessages&) = delete;
-
-  static std::size_t hash(const Pattern& pattern) { return Hash()(pattern); }
 
   // Keeps a copy, which stays where it is. Throws std::bad_alloc, and SsiError: its rank or tag is a wildcard.
   lam_ssi_rpi_cbuf_msg& append(const lam_ssi_rpi_cbuf_msg& message);
@@ -43,24 +36,21 @@ class UnexpectedMessages {
   // A message's place in one list.
   struct Place {
     Kept* kept = nullptr;
-    Pattern pattern{};
+    Wanted wanted{};
     ListLinks<Place> links{};
   };
   using List = LinkedList<Place, &Place::links>;
   struct Kept {
     lam_ssi_rpi_cbuf_msg message;  // first: it is what callers have
     ListLinks<Kept> links{};
-    std::array<Place, 4> places{};
+    std::array<Place, kWaysToAsk> places{};
     bool is_in = true;  // in the lists
-  };
-  struct Hash {
-    std::size_t operator()(const Pattern& pattern) const;
   };
 
   static void free(Kept* kept);
 
   std::pmr::unsynchronized_pool_resource pool_{};
-  std::pmr::unordered_map<Pattern, List, Hash> lists_{&pool_};
+  std::pmr::unordered_map<Wanted, List, WantedHash> lists_{&pool_};
   LinkedList<Kept, &Kept::links> all_{};
 };
 
