@@ -156,8 +156,8 @@ class ChannelSet {
   std::vector<std::unique_ptr<Instance>> instances_;
   LinkNotices notices_;
   OwnAddresses own_;
-  std::vector<PeerChannel*> active_;  // those with something to send, to acknowledge, or to wait for
-  Nanoseconds ran_timers_ = 0;        // when they ran last
+  std::vector<PeerChannel*> active_;    // those with something to send, to acknowledge, or to wait for
+  Nanoseconds ran_timers_ = 0;          // when they ran last
   Nanoseconds nobody_lost_before_ = 0;  // whatever was not heard: it was not listened to
   bool excused_ = false;                // and it will not be for the next absence
   bool receiving_ = false;

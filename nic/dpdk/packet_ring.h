@@ -26,10 +26,10 @@ class PacketRing {
   void look();
   bool is_half_empty() const;
 
-  int socket_ = -1;                // the driver's; -1: the port has none
-  int most_on_way_ = 0;            // bytes, as the kernel counts them
-  std::uint32_t look_after_ = 0;   // frames that fill half of that
-  std::uint32_t since_look_ = 0;   // frames since no more than half was on its way
+  int socket_ = -1;               // the driver's; -1: the port has none
+  int most_on_way_ = 0;           // bytes, as the kernel counts them
+  std::uint32_t look_after_ = 0;  // frames that fill half of that
+  std::uint32_t since_look_ = 0;  // frames since no more than half was on its way
   bool may_hold_frames_ = false;
 };
 

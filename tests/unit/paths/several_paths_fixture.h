@@ -69,6 +69,14 @@ class SeveralPathsTest : public testing::Test {
     let_time_out();
     expect_all_delivered();
   }
+  // Longer than the time-out, while the answer to a packet is under way.
+  void be_away() {
+    silence(b_.transport);
+    send(2);
+    pass(kMillisecond);
+    silence(b_.transport, false);
+    pass(11 * kSecond);
+  }
   void expect_next_over_the_first() {
     const std::uint64_t before = arrived_over_second();
     send(3);

@@ -172,11 +172,7 @@ TEST_F(SeveralPathsTest, APeerThatNoPathReachesTimesOut) {
 TEST_F(SeveralPathsTest, WhoWasAwayListensBeforeItTakesAnybodyForLost) {
   send(1);
   expect_all_delivered();
-  silence(b_.transport);
-  send(2);
-  pass(kMillisecond);
-  silence(b_.transport, false);
-  pass(11 * kSecond);
+  be_away();
   EXPECT_TRUE(a_.timed_out.empty());
   expect_all_delivered();
 }
@@ -188,11 +184,7 @@ TEST_F(SeveralPathsTest, WhoWasAwayBeforeListensAgain) {
     expect_all_delivered();
     pass(2 * kSecond);
   }
-  silence(b_.transport);
-  send(2);
-  pass(kMillisecond);
-  silence(b_.transport, false);
-  pass(11 * kSecond);
+  be_away();
   EXPECT_TRUE(a_.timed_out.empty());
 }
 
