@@ -53,7 +53,7 @@ inline constexpr std::uint64_t kLongestRetransmitTimeout = 400'000'000;
 inline constexpr std::uint64_t kShortestReorderTime = 1'000'000;
 
 // A task that has not looked for this long, ns, was away: longer than whoever waits for an acknowledgement ever sleeps.
-// For as long afterwards it listens over its channels before it takes anybody there for lost.
+// For as long afterwards it listens before it takes anybody for lost.
 inline constexpr std::uint64_t kAbsence = 2 * kLongestRetransmitTimeout;
 
 // ---- paths ----

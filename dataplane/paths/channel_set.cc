@@ -287,28 +287,16 @@ void ChannelSet::acknowledge_now() {
   for (PeerChannel* channel : active_) channel->acknowledge_now(now);
 }
 
-// Whoever was stopped, or computed without a call, has seen nothing of what its peers did meanwhile. It may have been
-// given up, and learns that first. Once, until it has listened for the whole time: who looks seldom gives up the dead
-// all the same.
-void ChannelSet::look_for_absence(Nanoseconds now) {
-  const Nanoseconds before = std::exchange(ran_timers_, now);
-  if (now - before < tuning::kAbsence || before == 0) [[likely]] {
-    excused_ = excused_ && now < nobody_lost_before_;
-    return;
-  }
-  const bool would_lose =
-      std::ranges::any_of(active_, [&](const PeerChannel* channel) { return is_overdue(*channel, now); });
-  if (!would_lose || std::exchange(excused_, true)) return;
-  nobody_lost_before_ = now + tuning::kAbsence;
-}
-
 bool ChannelSet::is_overdue(const PeerChannel& channel, Nanoseconds now) const {
   const Nanoseconds since = channel.reliable_.waiting_since();
   return since <= now && now - since >= config_.timeout;
 }
 
 unsigned ChannelSet::run_timers(Nanoseconds now) {
-  look_for_absence(now);
+  // Who was away may have been given up, and learns that first.
+  absence_.look(now, [&] {
+    return std::ranges::any_of(active_, [&](const PeerChannel* channel) { return is_overdue(*channel, now); });
+  });
   unsigned ran = notices_.empty() ? 0 : look_at_links(now);
   for (std::size_t i = 0; i < active_.size(); ++i) {  // grows when a loss is passed on to others
     PeerChannel* channel = active_[i];
@@ -316,7 +304,7 @@ unsigned ChannelSet::run_timers(Nanoseconds now) {
       channel->run_timers(now);
       ran += channel->transmit(now);
     }
-    if (is_overdue(*channel, now) && now >= nobody_lost_before_) timed_out(*channel, now);
+    if (is_overdue(*channel, now) && !absence_.is_excused(now)) timed_out(*channel, now);
   }
   return ran;
 }

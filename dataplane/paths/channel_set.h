@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "dataplane/base/absence.h"
 #include "dataplane/base/clock.h"
 #include "dataplane/host/endpoint_config.h"
 #include "dataplane/host/message_statistics.h"
@@ -141,7 +142,6 @@ class ChannelSet {
                      Nanoseconds now);
   void report_completed(PeerChannel& channel);
   unsigned look_at_links(Nanoseconds now);
-  void look_for_absence(Nanoseconds now);
   bool is_overdue(const PeerChannel& channel, Nanoseconds now) const;
   void look_at_own_addresses();
   static AddressExchange& exchange_with(PeerChannel& channel);
@@ -157,9 +157,7 @@ class ChannelSet {
   LinkNotices notices_;
   OwnAddresses own_;
   std::vector<PeerChannel*> active_;    // those with something to send, to acknowledge, or to wait for
-  Nanoseconds ran_timers_ = 0;          // when they ran last
-  Nanoseconds nobody_lost_before_ = 0;  // whatever was not heard: it was not listened to
-  bool excused_ = false;                // and it will not be for the next absence
+  Absence absence_{tuning::kAbsence};
   bool receiving_ = false;
   bool other_key_said_ = false;
 };

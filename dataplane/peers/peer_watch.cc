@@ -1,6 +1,6 @@
 #include "dataplane/peers/peer_watch.h"
 
-#include "dataplane/tuning.h"
+#include <algorithm>
 
 namespace openlapi {
 
@@ -21,6 +21,10 @@ bool PeerWatch::something_outstanding(const Peer& peer) const {
 // Who owes an answer may have died after it had taken the question. That includes the one whose message a collective
 // needs next, who may never have been talked to.
 void PeerWatch::look_at_all(Nanoseconds now, bool may_come) {
+  absence_.look(now, [&] {
+    const auto overdue = [&](const Peer* peer) { return is_overdue(*peer, now); };
+    return turn_is_overdue(now) || std::ranges::any_of(means_.peers.contacted(), overdue);
+  });
   for (const auto& [index, waiters] : expected_) means_.peers.contact(index);
   if (now - turn_asked_ >= tuning::kWatchPeers) {
     turn_asked_ = now;
@@ -33,6 +37,14 @@ void PeerWatch::look_at_all(Nanoseconds now, bool may_come) {
   for (std::size_t i = 0; i < means_.peers.contacted().size(); ++i) {  // grows when a loss is passed on to others
     look_at(*means_.peers.contacted()[i], now, may_come);
   }
+}
+
+bool PeerWatch::is_overdue(const Peer& peer, Nanoseconds now) const {
+  return peer.is_direct() && !peer.gone && peer.silent_since != 0 && now - peer.silent_since >= means_.config.timeout;
+}
+
+bool PeerWatch::turn_is_overdue(Nanoseconds now) const {
+  return turn_seen_.peer != kUnknownPeer && now - turn_since_ >= means_.config.timeout;
 }
 
 // Over a channel a silent one is asked for a sign of life: the channel's time-out or the answer of a new incarnation
@@ -64,7 +76,7 @@ void PeerWatch::look_at_direct(Peer& peer, Nanoseconds now, bool may_come) {
     ask(peer, now);
   } else if (peer.silent_since == 0 || peer.taken_seen != intake.taken) {
     peer.silent_since = now;
-  } else if (now - peer.silent_since >= means_.config.timeout) {
+  } else if (is_overdue(peer, now) && !absence_.is_excused(now)) {
     // One that is held up by a third task gives that one up first.
     const bool in_vain = now - peer.silent_since - means_.config.timeout >= means_.config.timeout;
     if (in_vain || !peer.delivery->waits_for_another(peer.index)) return means_.losses.lose(peer, Fault::timeout);
@@ -100,7 +112,7 @@ void PeerWatch::look_at_turn(ReliableDelivery& delivery, Nanoseconds now) {
     turn_since_ = now;
     return;
   }
-  if (now - turn_since_ < means_.config.timeout) return;
+  if (!turn_is_overdue(now) || absence_.is_excused(now)) return;
   turn_since_ = now;
   if (Peer* const peer = means_.peers.contact(turn.peer)) means_.losses.lose(*peer, Fault::timeout);
 }

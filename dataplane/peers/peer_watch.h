@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <unordered_map>
 
+#include "dataplane/base/absence.h"
 #include "dataplane/base/clock.h"
 #include "dataplane/host/endpoint_config.h"
 #include "dataplane/peers/losses.h"
 #include "dataplane/peers/statistics.h"
 #include "dataplane/peers/timer_pacing.h"
+#include "dataplane/tuning.h"
 #include "dataplane/wire/operation_header.h"
 
 namespace openlapi {
@@ -51,6 +53,8 @@ class PeerWatch {
 
  private:
   void look_at_all(Nanoseconds now, bool may_come);
+  bool is_overdue(const Peer& peer, Nanoseconds now) const;
+  bool turn_is_overdue(Nanoseconds now) const;
   void look_at(Peer& peer, Nanoseconds now, bool may_come);
   void look_at_direct(Peer& peer, Nanoseconds now, bool may_come);
   void look_at_gone(Peer& peer, Nanoseconds now, bool may_come);
@@ -65,6 +69,7 @@ class PeerWatch {
   std::unordered_map<PeerIndex, std::uint32_t> expected_;  // for each peer that is waited for: how many wait
   Nanoseconds last_look_ = 0, turn_asked_ = 0, turn_since_ = 0;
   ReliableDelivery::Turn turn_seen_{};
+  Absence absence_{tuning::kAbsence};
 };
 
 }  // namespace openlapi

@@ -272,7 +272,7 @@ PATHS = {
         [("  watch.probe_again(path, now);\n", "")]),
     "absence_called_silence": (
         "dataplane/paths/channel_set.cc", "who was away takes peers for lost that it has not listened to",
-        [("  nobody_lost_before_ = now + tuning::kAbsence;\n", "")]),
+        [(" && !absence_.is_excused(now)", "")]),
 }
 
 # What a peer may make a task keep: of each place that takes something, the bound removed, and its share not counted.

@@ -64,6 +64,32 @@ TEST_F(SilentSharer, IsLostAfterTheTimeOutOnceNobodyHoldsItUp) {
   EXPECT_EQ(faults(), std::vector(1, std::pair(Fault::timeout, PeerIndex{1})));
 }
 
+// All of a node were stopped, and this one goes on first.
+TEST_F(SilentSharer, IsGivenTimeByOneThatWasAway) {
+  job_.task(1).transport.set_room(0);
+  put_to(1);
+  transport().hold_turn(2);
+  pass(kSecond);
+  job_.clock.advance(10 * kTimeout);
+  pass(tuning::kAbsence - kStep);
+  EXPECT_TRUE(faults().empty());
+  job_.task(1).transport.set_room(1000);
+  transport().hold_turn(kUnknownPeer);
+  pass(kSecond);
+  job_[1].progress();
+  EXPECT_TRUE(faults().empty());
+  EXPECT_EQ(sink_, value_);
+}
+
+// Once: what is still silent then is lost, also for one that comes back from the next absence.
+TEST_F(SilentSharer, IsLostToOneThatIsAwayAgainAndAgain) {
+  job_.task(1).transport.set_room(0);
+  put_to(1);
+  pass(kSecond);
+  pass(2 * kTimeout, 2 * tuning::kAbsence);
+  EXPECT_EQ(faults(), std::vector(1, std::pair(Fault::timeout, PeerIndex{1})));
+}
+
 // It has handed over an answer behind the turn of another, and ended in order.
 TEST_F(SilentSharer, ThatHasEndedIsWaitedForBehindAnothersTurn) {
   int source = 9, counter = 0;
