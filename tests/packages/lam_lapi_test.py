@@ -63,6 +63,14 @@ class LamLapiTest(unittest.TestCase):
                 for own in (0, 1):
                     self.assertIn(f"openlapi: task {own} reaches task {1 - own} over {name}", told)
 
+    def test_a_process_that_has_finalised_is_not_dead(self):
+        program = self.lam.compile(HERE / "lam_leaving.c", "lam_leaving")
+        for path, variables in PATHS.items():
+            with self.subTest(path=path):
+                done = self.lam.started(self.words(3, program, variables=variables))
+                self.assertEqual(output_of(done), "from 2: 20\nfrom 1: 21010\nfrom 2, which has left: -21\n"
+                                                  "from anybody, when all have left: -21\n")
+
     def test_a_killed_process_is_an_error_of_mpi(self):
         program = self.lam.compile(HERE / "lam_killed.c", "lam_killed")
         for path, variables in PATHS.items():

@@ -56,6 +56,8 @@ struct PeerLink {
   WorldProcess process{};
   bool is_lost = false;
   bool is_told = false;
+  bool has_left = false;
+  bool was_gone = false;  // at the last look
   const char* reason = "";
   std::deque<Waiting> waiting{};
   Outstanding outstanding{};  // gets, and messages that are arriving
@@ -77,6 +79,7 @@ class EndpointWorld final : public World, public HandlerHost, public PolledEngin
   void get(Peer peer, std::uint64_t remote, std::span<std::byte> local, WhenDone when_here) override;
   bool progress(bool block) override;
   void interrupt() override { interrupted_.store(true, std::memory_order_relaxed); }
+  void has_left(Peer peer) override;
   bool drained() override { return waiting_ == 0 && endpoint_->drained(); }
 
  private:
@@ -86,8 +89,10 @@ class EndpointWorld final : public World, public HandlerHost, public PolledEngin
   Submit submit(PeerLink& link, const Waiting& operation);
   void begin_waiting();
   bool step(Step step);
+  bool has_ended(const PeerLink& link) const;
+  void expect_no_more();
   void lose(Peer peer, const char* reason);
-  bool tell_losses();
+  void tell_losses();
 
   HeaderVerdict run_header_handler(const ArrivedMessage& message) override;
   bool run_completion_handler(const CompletionRun& run, bool now) override;
@@ -102,7 +107,7 @@ class EndpointWorld final : public World, public HandlerHost, public PolledEngin
   StepOutcome progress(Step which) override { return {step(which) ? 1u : 0u, false}; }
   ArrivalWord arrival_word() override { return endpoint_->arrival_word(); }
   void flush() override { endpoint_->flush(); }
-  bool has_work() override { return waiting_ != 0 || endpoint_->has_work(); }
+  bool has_work() override { return waiting_ != 0 || lost_untold_ != 0 || endpoint_->has_work(); }
   Nanoseconds deadline() override { return endpoint_->deadline(); }
   Nanoseconds now() override { return clock_.now(); }
   void thread_begins() override {}
@@ -116,6 +121,7 @@ class EndpointWorld final : public World, public HandlerHost, public PolledEngin
   std::vector<Peer> peers_by_rank_;
   std::size_t waiting_ = 0;  // operations of all peers
   std::size_t lost_untold_ = 0;
+  std::vector<Peer> left_{};  // and are still expected by the endpoint
   bool moved_ = false;      // something has, since progress() began
   Nanoseconds looked_ = 0;  // at the processes of this node
   std::atomic<bool> interrupted_{false};
@@ -129,6 +135,7 @@ class EndpointWorld final : public World, public HandlerHost, public PolledEngin
 
 EndpointWorld::EndpointWorld(std::span<const WorldProcess> processes, WorldListener& listener)
     : listener_(listener), peers_by_rank_(processes.size()) {
+  left_.reserve(processes.size());
   for (Peer peer = 0; peer < processes.size(); ++peer) {
     links_.emplace_back().process = processes[peer];
     peers_by_rank_[processes[peer].rank] = peer;
@@ -258,8 +265,9 @@ void EndpointWorld::begin_waiting() {
 bool EndpointWorld::step(Step which) {
   const bool moved = endpoint_->progress(which) != 0;
   if (waiting_ != 0) begin_waiting();
-  const bool told = lost_untold_ != 0 && tell_losses();
-  moved_ = moved_ || moved || told;
+  if (!left_.empty()) expect_no_more();
+  moved_ = moved_ || moved || lost_untold_ != 0;
+  if (lost_untold_ != 0) tell_losses();
   return moved;
 }
 
@@ -285,37 +293,56 @@ void EndpointWorld::lose(Peer peer, const char* reason) {
   ++lost_untold_;
 }
 
-// Shared memory tells of processes that end, a network does not. Nothing of theirs is on its way any more.
+// At one look a peer is found gone; what it has sent before is taken until the next one, when it is given up.
 void EndpointWorld::waits_long() {
   if (clock_.now() - looked_ < kBetweenLooks) return;
   looked_ = clock_.now();
   for (Peer peer = 0; peer < links_.size(); ++peer) {
-    const PeerLink& link = links_[peer];
-    if (link.is_lost || link.process.pid == 0 || kill(link.process.pid, 0) == 0 || errno != ESRCH) continue;
-    lose(peer, "it has ended");
-    endpoint_->purge(link.process.rank);
+    PeerLink& link = links_[peer];
+    if (link.is_lost || peer == self_) continue;
+    const bool was_gone = std::exchange(link.was_gone, link.has_left || has_ended(link));
+    if (was_gone && link.was_gone) lose(peer, link.has_left ? "it has called MPI_Finalize" : "it has ended");
   }
 }
 
-// Outside the engine.
-bool EndpointWorld::tell_losses() {
+// Shared memory tells of processes that end, a network does not.
+bool EndpointWorld::has_ended(const PeerLink& link) const {
+  const std::vector<int>& numbers = opened_.shm_numbers;
+  const bool shares_memory = !numbers.empty() && numbers[link.process.rank] >= 0;
+  return !shares_memory && link.process.pid != 0 && kill(link.process.pid, 0) != 0 && errno == ESRCH;
+}
+
+// It waits for our acknowledgements until they are here: so it is given up only later.
+void EndpointWorld::has_left(Peer peer) {
+  if (!std::exchange(links_[peer].has_left, true)) left_.push_back(peer);
+}
+
+void EndpointWorld::expect_no_more() {
+  for (const Peer peer : left_) endpoint_->expect_no_more_from(links_[peer].process.rank);
+  left_.clear();
+}
+
+// Outside the engine, which has no use for what the peer has begun once it is purged.
+void EndpointWorld::tell_losses() {
+  endpoint_->drained();  // acknowledges what was taken
   for (Peer peer = 0; peer < links_.size(); ++peer) {
     PeerLink& link = links_[peer];
     if (!link.is_lost || link.is_told) continue;
     link.is_told = true;
     --lost_untold_;
+    endpoint_->purge(link.process.rank);
     link.outstanding.lose_all();
     const std::deque<Waiting> waiting = std::exchange(link.waiting, {});
     waiting_ -= waiting.size();
     for (const Waiting& operation : waiting) call(operation.when_done, Outcome::peer_lost);
     listener_.lost(peer, link.reason);
   }
-  return true;
 }
 
 HeaderVerdict EndpointWorld::run_header_handler(const ArrivedMessage& message) {
   moved_ = true;
   const Peer from = peers_by_rank_[message.source];
+  if (links_[from].is_lost) return {.delivery = Delivery::bury, .style = CompletionStyle::inline_local};
   const auto* const header = static_cast<const std::byte*>(message.user_header);
   const Landing landing = listener_.arriving({from, {header, message.user_header_length}, message.length});
   HeaderVerdict verdict{.style = CompletionStyle::inline_local, .buffer = landing.buffer};

@@ -6,7 +6,7 @@
 namespace openlapi::rpi {
 namespace {
 
-constexpr std::size_t kAnswerSize = 16, kShortSize = 24, kSynchronousSize = 32;
+constexpr std::size_t kLeavesSize = 8, kAnswerSize = 16, kShortSize = 24, kSynchronousSize = 32;
 
 // 0: there is no such kind.
 std::size_t size_of(EnvelopeKind kind) {
@@ -20,6 +20,8 @@ std::size_t size_of(EnvelopeKind kind) {
     case EnvelopeKind::matched:
     case EnvelopeKind::fetched:
       return kAnswerSize;
+    case EnvelopeKind::leaves:
+      return kLeavesSize;
   }
   return 0;
 }
@@ -27,6 +29,7 @@ std::size_t size_of(EnvelopeKind kind) {
 // Of lengths st_length is an int; addresses do not wrap round.
 bool is_possible(const Envelope& envelope) {
   if (envelope.is_answer()) return envelope.sequence == 0 && envelope.request != 0;
+  if (envelope.kind == EnvelopeKind::leaves) return true;
   if (envelope.rank < 0 || envelope.tag == MPI_ANY_TAG) return false;
   if (envelope.kind == EnvelopeKind::short_message) return true;
   if (envelope.request == 0) return false;
@@ -47,6 +50,7 @@ std::span<const std::byte> encode(const Envelope& envelope, std::span<std::byte,
   store_little(place + 1, static_cast<std::uint8_t>(envelope.kind));
   store_little(place + 2, std::uint16_t{0});
   store_little(place + 4, envelope.sequence);
+  if (envelope.kind == EnvelopeKind::leaves) return room.first(kLeavesSize);
   if (envelope.is_answer()) {
     store_little(place + 8, envelope.request);
     return room.first(kAnswerSize);
@@ -62,7 +66,7 @@ std::span<const std::byte> encode(const Envelope& envelope, std::span<std::byte,
 }
 
 std::optional<Envelope> decode_envelope(std::span<const std::byte> header) {
-  if (header.size() < kAnswerSize || load_little<std::uint8_t>(header.data()) != kEnvelopeVersion) return {};
+  if (header.size() < kLeavesSize || load_little<std::uint8_t>(header.data()) != kEnvelopeVersion) return {};
   Envelope envelope;
   envelope.kind = static_cast<EnvelopeKind>(load_little<std::uint8_t>(header.data() + 1));
   if (header.size() != size_of(envelope.kind) || load_little<std::uint16_t>(header.data() + 2) != 0) return {};

@@ -4,6 +4,7 @@
 //   1  kind         8 bits    EnvelopeKind
 //   2  zero        16 bits
 //   4  sequence    32 bits    of the messages between a pair of processes; 0 in answers
+//   and no more in `leaves`
 //   then, of messages                            then, of answers
 //   8  context     32 bits                        8  request  64 bits  which one is answered
 //  12  tag         32 bits
@@ -30,6 +31,7 @@ enum class EnvelopeKind : std::uint8_t {
   long_message,       // no data: they are `length` bytes at `address` of the sender, who waits for `fetched`
   matched,            // answer: a synchronous message has met its receive
   fetched,            // answer: the receiver has what it wants of a long message
+  leaves,             // the last message to this receiver: the sender has called MPI_Finalize, or frees what joins them
 };
 
 struct Envelope {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/rpi/lapi/envelope.h"
 #include "api/wiring/mistyped_variables.h"
 #include "dataplane/base/cpu_pause.h"
 #include "dataplane/base/monotonic_clock.h"
@@ -32,7 +33,11 @@ void wait_a_little(unsigned fruitless) {
 
 Landing JoinedWorlds::Part::arriving(const IncomingMessage& message) {
   const Peer from = numbers[message.from];
-  if (from == kNobody) return {};  // it reaches this process in another part
+  if (from == kNobody) {  // removed, or it reaches this process in another part
+    const auto envelope = decode_envelope(message.header);
+    if (envelope && envelope->kind == EnvelopeKind::leaves) world->has_left(message.from);
+    return {};
+  }
   return listener.arriving({from, message.header, message.length});
 }
 
@@ -103,6 +108,11 @@ bool JoinedWorlds::progress(bool block) {
 void JoinedWorlds::interrupt() {
   interrupted_.store(true, std::memory_order_relaxed);
   for (const std::unique_ptr<Part>& part : parts_) part->world->interrupt();
+}
+
+void JoinedWorlds::has_left(Peer peer) {
+  const Route& route = routes_[peer];
+  if (route.part != nullptr) route.part->world->has_left(route.there);
 }
 
 bool JoinedWorlds::drained() {

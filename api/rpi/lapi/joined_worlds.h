@@ -35,6 +35,7 @@ class JoinedWorlds final : public World {
   void get(Peer peer, std::uint64_t remote, std::span<std::byte> local, WhenDone when_here) override;
   bool progress(bool block) override;
   void interrupt() override;
+  void has_left(Peer peer) override;
   bool drained() override;
   // Goes on until it is, for some seconds at most.
   void drain();

@@ -158,6 +158,7 @@ int add_processes(struct _proc** processes, int count) {
 int end_process(_proc* process) {
   const auto place = std::ranges::find(running->processes, process);
   if (place == running->processes.end()) return 0;
+  running->engine.leave(*process);
   running->engine.remove_process(*process);
   running->worlds.remove(static_cast<Peer>(place - running->processes.begin()));
   process->p_mode &= ~(LAM_PRPIINIT | LAM_PRPICONNECT);
@@ -166,6 +167,7 @@ int end_process(_proc* process) {
 }
 
 int end() {
+  running->engine.leave();
   running->worlds.drain();
   for (_proc* process : running->processes) {
     if (process == nullptr) continue;

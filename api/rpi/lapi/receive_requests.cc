@@ -35,6 +35,12 @@ lam_ssi_rpi_cbuf_msg shown_as(const Arrival& arrival) {
   return message;
 }
 
+std::span<_proc* const> possible_senders(const _comm& communicator) {
+  const bool remote = (communicator.c_flags & LAM_CINTER) != 0;
+  const _group* group = remote ? communicator.c_rgroup : communicator.c_group;
+  return {group->g_procs, static_cast<std::size_t>(group->g_nprocs)};
+}
+
 }  // namespace
 
 // ---- Requests ----
@@ -74,14 +80,26 @@ void ReceiveRequests::forget(RequestState& receive) {
 bool ReceiveRequests::can_come_from_the_dead(const _req& request) const {
   if (!some_lost_) return false;
   if (request.rq_rank != MPI_ANY_SOURCE) return peer_state_of(request.rq_proc)->lost;
-  const _comm& communicator = *request.rq_comm;
-  const bool remote = (communicator.c_flags & LAM_CINTER) != 0;
-  const _group* group = remote ? communicator.c_rgroup : communicator.c_group;
-  return std::ranges::any_of(std::span(group->g_procs, static_cast<std::size_t>(group->g_nprocs)),
-                             [](const _proc* process) {
-                               const PeerState* state = peer_state_of(process);
-                               return state != nullptr && state->lost;
-                             });
+  return std::ranges::any_of(possible_senders(*request.rq_comm), [](const _proc* process) {
+    const PeerState* state = peer_state_of(process);
+    return state != nullptr && state->lost;
+  });
+}
+
+// Of MPI_ANY_SOURCE it is if somebody blocks on it: until then this process could still send to itself.
+bool ReceiveRequests::is_hopeless(const _req& request) const {
+  if (!some_left_ || !waits(request)) return false;
+  if (request.rq_rank == MPI_ANY_SOURCE) return (request.rq_flags & LAM_RQFBLOCK) != 0 && !has_others(request);
+  const PeerState* state = peer_state_of(request.rq_proc);
+  return state != nullptr && state->left;
+}
+
+// Whether a process other than this one could send it.
+bool ReceiveRequests::has_others(const _req& request) const {
+  return std::ranges::any_of(possible_senders(*request.rq_comm), [&](const _proc* process) {
+    const PeerState* state = peer_state_of(process);
+    return state != nullptr && !state->is_gone() && state->number != around_.world().self();
+  });
 }
 
 // ---- Messages that come ----
@@ -97,6 +115,7 @@ Landing ReceiveRequests::arriving(PeerState& from, const Envelope& envelope, std
     const Landing landing = ahead > 0 ? keep_overtaker(*made) : accept(*made);
     ++moving_;
     if (ahead == 0) follow(from);
+    look_whether_left(from);
     return landing;
   } catch (const std::bad_alloc&) {
     memory_exhausted_ = true;
@@ -106,6 +125,19 @@ Landing ReceiveRequests::arriving(PeerState& from, const Envelope& envelope, std
     }
     return {};
   }
+}
+
+bool ReceiveRequests::leaving(PeerState& from, const Envelope& envelope) {
+  if (envelope.sequence - from.next_in > kMostAhead || from.last_in) return false;
+  from.last_in = envelope.sequence;
+  look_whether_left(from);
+  return true;
+}
+
+void ReceiveRequests::look_whether_left(PeerState& from) {
+  if (from.last_in != from.next_in || from.left) return;
+  from.left = some_left_ = true;
+  around_.world().has_left(from.number);
 }
 
 Arrival& ReceiveRequests::make(PeerState& from, const Envelope& envelope, std::uint64_t length) {
@@ -310,7 +342,7 @@ void ReceiveRequests::do_postponed() {
 // ---- Ends ----
 
 void ReceiveRequests::lost(PeerState& peer) {
-  some_lost_ = true;
+  some_lost_ = some_lost_ || peer.lost;
   std::vector<Arrival*> unreachable;
   for (const auto& [sequence, arrival] : peer.overtakers) {
     if (arrival->complete) unreachable.push_back(arrival);

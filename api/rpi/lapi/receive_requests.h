@@ -28,6 +28,10 @@ class ReceiveRequests {
 
   // A message, no answer, has begun to come. Null buffer and function: it is none that can be, or there is no memory.
   Landing arriving(PeerState& from, const Envelope& envelope, std::uint64_t length);
+  // `leaves` has come, perhaps before what was sent earlier. False: it is none that can be.
+  bool leaving(PeerState& from, const Envelope& envelope);
+  // Whether nobody is left who could send what the receive or probe, which has met no message, asks for.
+  bool is_hopeless(const _req& request) const;
   void lost(PeerState& peer);
   // The process is not touched again, and what it has sent is no more.
   void forget(PeerState& peer);
@@ -61,7 +65,9 @@ class ReceiveRequests {
   void deliver(Arrival& arrival);
   void end(Arrival& arrival, Outcome outcome);
   void answer(const Arrival& arrival, EnvelopeKind kind);
+  void look_whether_left(PeerState& from);
   bool can_come_from_the_dead(const _req& request) const;
+  bool has_others(const _req& request) const;
 
   Surroundings& around_;
   PostedList posted_{};
@@ -71,7 +77,7 @@ class ReceiveRequests {
   LinkedList<Arrival, &Arrival::unasked_links> all_unasked_{};
   std::vector<Arrival*> postponed_{};  // deliveries
   std::uint64_t moving_ = 0, overtakers_ = 0;
-  bool some_lost_ = false, memory_exhausted_ = false;
+  bool some_lost_ = false, some_left_ = false, memory_exhausted_ = false;
 };
 
 }  // namespace openlapi::rpi

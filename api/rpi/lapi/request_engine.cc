@@ -1,5 +1,6 @@
 #include "api/rpi/lapi/request_engine.h"
 
+#include <array>
 #include <cerrno>
 #include <new>
 
@@ -31,6 +32,21 @@ void RequestEngine::remove_process(_proc& process) {
   receives_.forget(*peer);
   peer->process = nullptr;
   process.p_rpi = nullptr;
+}
+
+void RequestEngine::leave() {
+  for (const auto& peer : peers_) leave(*peer);
+}
+
+void RequestEngine::leave(_proc& process) {
+  if (PeerState* peer = peer_state_of(&process)) leave(*peer);
+}
+
+void RequestEngine::leave(PeerState& peer) {
+  if (peer.process == nullptr || peer.is_gone() || peer.number == around_.world().self()) return;
+  std::array<std::byte, kMostEnvelope> room;
+  const Envelope last{.kind = EnvelopeKind::leaves, .sequence = peer.next_out++};
+  around_.world().send_message(peer.number, encode(last, room), {}, {});
 }
 
 int RequestEngine::build(MPI_Request request) {
@@ -71,7 +87,8 @@ bool RequestEngine::prepare(MPI_Request first) {
   bool may_sleep = true;
   for (MPI_Request request = first; request != nullptr; request = request->rq_next) {
     if (request->rq_state == LAM_RQSDONE && is_waited_for(*request)) may_sleep = false;
-    if (request->rq_state != LAM_RQSSTART || !is_dead(*request->rq_comm)) continue;
+    if (request->rq_state != LAM_RQSSTART) continue;
+    if (!is_dead(*request->rq_comm) && !receives_.is_hopeless(*request)) continue;
     receives_.withdraw(*request_state_of(request));
     around_.fail_dead(request);
     may_sleep = false;
@@ -125,6 +142,10 @@ Landing RequestEngine::arriving(const IncomingMessage& message) {
     return {};
   }
   PeerState& from = *peers_[message.from];
+  if (envelope->kind == EnvelopeKind::leaves) {
+    if (message.length != 0 || !receives_.leaving(from, *envelope)) ++refused_;
+    return {};
+  }
   if (envelope->is_answer()) {
     if (message.length != 0 || !sends_.answered(from, *envelope)) ++refused_;
     return {};
@@ -136,7 +157,7 @@ Landing RequestEngine::arriving(const IncomingMessage& message) {
 
 void RequestEngine::lost(Peer peer, const char* /*reason*/) {
   if (peer >= peers_.size() || peers_[peer]->process == nullptr) return;
-  peers_[peer]->lost = true;
+  peers_[peer]->lost = !peers_[peer]->left;
   sends_.lost(*peers_[peer]);
   receives_.lost(*peers_[peer]);
 }

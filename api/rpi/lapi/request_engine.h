@@ -32,6 +32,10 @@ class RequestEngine final : public WorldListener {
   // It is not touched again; its place stays empty. Messages of it that nobody has received are gone.
   void remove_process(_proc& process);
 
+  // The last message of this process to all or to one of them: it starts nothing with them any more.
+  void leave();
+  void leave(_proc& process);
+
   int build(MPI_Request request);
   int start(MPI_Request request);
   int advance(MPI_Request first, bool block);
@@ -53,6 +57,7 @@ class RequestEngine final : public WorldListener {
   std::uint64_t matching_steps() const { return receives_.matching_steps(); }
 
  private:
+  void leave(PeerState& peer);
   bool prepare(MPI_Request first);
   int move(bool block);
 

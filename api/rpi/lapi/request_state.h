@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "api/rpi/include/mpisys.h"
@@ -22,9 +23,13 @@ class SendRequests;
 struct PeerState {
   _proc* process = nullptr;  // null: it was finalised
   Peer number = 0;
-  bool lost = false;
+  bool lost = false;                               // it has died
+  bool left = false;                               // it has sent its last message, and all that it sent before has come
   std::uint32_t next_out = 0, next_in = 0;         // sequence numbers of messages to it and from it
   std::map<std::uint32_t, Arrival*> overtakers{};  // messages whose predecessors are not here yet
+  std::optional<std::uint32_t> last_in{};          // sequence number of `leaves`, once it is here
+
+  bool is_gone() const { return lost || left; }
 };
 
 // Of a request; rq_rpi points here.

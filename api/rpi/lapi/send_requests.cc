@@ -48,7 +48,7 @@ void SendRequests::start(RequestState& send) {
   send.to = peer_state_of(request->rq_proc);
   send.name = 0;
   send.with_world = send.failed = false;
-  if (send.to->lost) return around_.fail_dead(request);
+  if (send.to->is_gone()) return around_.fail_dead(request);
   const Envelope envelope = envelope_for(send);
   ++send.to->next_out;
   around_.activate(request);

@@ -51,7 +51,7 @@ class WorldListener {
   ~WorldListener() = default;
 };
 
-// arriving() calls no function of the World; the functions of WhenDone may call all but progress().
+// arriving() calls no function of the World but has_left(); the functions of WhenDone may call all but progress().
 class World {
  public:
   static constexpr std::size_t kMostHeader = 128;  // bytes of a message's header; a multiple of 4
@@ -69,6 +69,10 @@ class World {
   // Reads `local.size()` bytes from `remote`, an address in the peer, which does nothing for it. Perhaps before this
   // call returns.
   virtual void get(Peer peer, std::uint64_t remote, std::span<std::byte> local, WhenDone when_here) = 0;
+
+  // The peer has sent its last message, and may end: it is not looked for any more, and some time later lost() tells of
+  // it, too. Also inside arriving().
+  virtual void has_left(Peer peer) = 0;
 
   // Moves what can be moved. `block`: sleeps until there is something, or for some time. False: nothing has moved.
   virtual bool progress(bool block) = 0;

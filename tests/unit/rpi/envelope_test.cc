@@ -24,8 +24,9 @@ const Envelope kSynchronous{EnvelopeKind::synchronous, UINT32_MAX, 1, 5, 0, -1, 
 const Envelope kLong{EnvelopeKind::long_message, 1, INT32_MIN, INT32_MAX, INT32_MAX, 3, UINT64_MAX, 4096, INT32_MAX};
 const Envelope kMatched{EnvelopeKind::matched, 0, 0, 0, 0, 0, 5, 0, 0};
 const Envelope kFetched{EnvelopeKind::fetched, 0, 0, 0, 0, 0, UINT64_MAX, 0, 0};
+const Envelope kLeaves{EnvelopeKind::leaves, UINT32_MAX, 0, 0, 0, 0, 0, 0, 0};
 
-const std::array kAll = {kShort, kSynchronous, kLong, kMatched, kFetched};
+const std::array kAll = {kShort, kSynchronous, kLong, kMatched, kFetched, kLeaves};
 
 TEST(Envelope, ComesOutAsItWentIn) {
   for (const Envelope& envelope : kAll) {
@@ -50,6 +51,7 @@ TEST(Envelope, HasTheseBytes) {
   EXPECT_EQ(bytes_of(kSynchronous).size(), 32U);
   EXPECT_EQ(bytes_of(kMatched).size(), 16U);
   EXPECT_EQ(bytes_of(kFetched).size(), 16U);
+  EXPECT_EQ(bytes_of(kLeaves).size(), 8U);
 }
 
 TEST(Envelope, IsRefusedCutOffOrLonger) {
@@ -77,7 +79,7 @@ TEST(Envelope, IsRefusedOfAnotherVersionOrKindOrWithUnknownFlags) {
         EXPECT_FALSE(decode_envelope(bytes).has_value()) << value;
       }
     }
-    for (const int kind : {0, 6, 7, 255}) {
+    for (const int kind : {0, 7, 8, 255}) {
       Bytes bytes = whole;
       bytes[1] = static_cast<std::byte>(kind);
       EXPECT_FALSE(decode_envelope(bytes).has_value()) << kind;

@@ -28,9 +28,11 @@ class QuietWorld final : public World {
   }
   bool progress(bool block) override { return blocked = block; }
   void interrupt() override {}
+  void has_left(Peer peer) override { left.push_back(peer); }
   bool drained() override { return true; }
 
   std::vector<Envelope> headers{};
+  std::vector<Peer> left{};
   std::uint64_t read_from = 0;
   std::span<std::byte> read_to{};
   bool blocked = false;
@@ -206,6 +208,50 @@ TEST_F(RequestEngineTest, AProcessThatIsFinalisedLeavesNothing) {
   lam_ssi_rpi_envl wanted{0, 5, 0, 1, 0, 0};
   EXPECT_EQ(lam_ssi_rpi_cbuf_find(&wanted), nullptr);
   EXPECT_EQ(arrive(message(3, 5), 0).when_done.function, nullptr);
+}
+
+TEST_F(RequestEngineTest, APeerThatHasLeftIsWaitedForNoLonger) {
+  _req& anybody = receive(MPI_ANY_SOURCE, 5, memory_, sizeof memory_);
+  _req& named = receive(1, 6, memory_, sizeof memory_);
+  anybody.rq_next = &named;
+  const Envelope last{.kind = EnvelopeKind::leaves, .sequence = 1};
+  arrive(last, 0);
+  EXPECT_TRUE(world_.left.empty()) << "what it sent before is not here";
+  EXPECT_EQ(engine_.advance(&anybody, false), 0);
+  complete(arrive(message(0, 7), 1));
+  EXPECT_EQ(world_.left, std::vector<Peer>{1});
+  EXPECT_EQ(engine_.advance(&anybody, false), 1);
+  EXPECT_EQ(named.rq_state, LAM_RQSDONE);
+  EXPECT_EQ(named.rq_status.MPI_ERROR, MPI_ERR_LOCALDEAD);
+  EXPECT_EQ(anybody.rq_state, LAM_RQSSTART) << "this process can still send to itself";
+  EXPECT_EQ(receive(1, 7, memory_, sizeof memory_).rq_status.MPI_ERROR, MPI_SUCCESS) << "it was sent before";
+  EXPECT_EQ(build(LAM_RQISEND, 1, 5, memory_, 1).rq_status.MPI_ERROR, 0);
+  EXPECT_TRUE(start(requests_.back()));
+  EXPECT_EQ(requests_.back().rq_status.MPI_ERROR, MPI_ERR_LOCALDEAD);
+  anybody.rq_flags |= LAM_RQFBLOCK;
+  EXPECT_EQ(engine_.advance(&anybody, true), 1);
+  EXPECT_EQ(anybody.rq_status.MPI_ERROR, MPI_ERR_LOCALDEAD) << "nobody is there any more";
+  EXPECT_EQ(engine_.refused(), 0U);
+  arrive(last, 0);
+  EXPECT_EQ(engine_.refused(), 1U) << "again";
+}
+
+// It ends some time after it has left.
+TEST_F(RequestEngineTest, APeerThatHasLeftAndIsLostIsNotDead) {
+  _req& anybody = receive(MPI_ANY_SOURCE, 5, memory_, sizeof memory_);
+  arrive({.kind = EnvelopeKind::leaves, .sequence = 0}, 0);
+  engine_.lost(1, "it has called MPI_Finalize");
+  EXPECT_EQ(engine_.advance(&anybody, false), 0);
+  EXPECT_EQ(anybody.rq_state, LAM_RQSSTART);
+}
+
+TEST_F(RequestEngineTest, ItsLastMessageIsToEachPeerThatIsThere) {
+  engine_.leave();
+  ASSERT_EQ(world_.headers.size(), 1U) << "not to itself";
+  EXPECT_EQ(world_.headers[0], (Envelope{.kind = EnvelopeKind::leaves, .sequence = 0}));
+  arrive({.kind = EnvelopeKind::leaves, .sequence = 0}, 0);
+  engine_.leave();
+  EXPECT_EQ(world_.headers.size(), 1U);
 }
 
 TEST_F(RequestEngineTest, IsQuietWhenAllThatHasBegunIsHere) {

@@ -59,6 +59,25 @@ struct Trial {
     job.expect(false, "requests do not come to an end");
   }
 
+  // A process ends what it has begun, says its last word and waits until it is taken.
+  void leave(Peer rank) {
+    SimulatedProcess& process = *processes[rank];
+    for (int round = 0; round < kMostRounds && process.has_active(); ++round) {
+      if (round % 50 == 49) process.cancel_rest();
+      each_living([](SimulatedProcess& other) {
+        other.receive_rest();
+        other.advance(true);
+      });
+    }
+    process.engine().leave();
+    for (int round = 0; round < kMostRounds && !process.world().drained(); ++round) {
+      each_living([](SimulatedProcess& other) { other.engine().drain(); });
+    }
+    job.expect(!process.has_active(), "a process that leaves does not end what it has begun");
+    job.expect(process.world().drained(), "a process that leaves does not see its last words taken");
+    job.network.end(rank);
+  }
+
   // Nobody starts anything: after three times nothing is on its way.
   void drain() {
     for (int time = 0; time < 3; ++time) {
@@ -116,6 +135,20 @@ TEST_F(RequestSimulation, NothingIsOnItsWayWhenAllAreQuiet) {
       trial.drain();
     }
     trial.finish();
+    ASSERT_TRUE(trial.job.mistakes.empty()) << told(seed, trial.job);
+  }
+}
+
+TEST_F(RequestSimulation, WhoLeavesIsNotDead) {
+  for (const unsigned seed : seeds()) {
+    Trial trial(seed);
+    for (int n = 0; n < kActs && trial.job.mistakes.empty(); ++n) {
+      const auto rank = static_cast<Peer>(trial.job.below(trial.processes.size()));
+      if (n % 100 == 99 && !trial.job.network.is_dead(rank)) trial.leave(rank);
+      trial.act();
+    }
+    trial.finish();
+    trial.each_living([&](SimulatedProcess& process) { EXPECT_EQ(process.engine().refused(), 0U) << "seed " << seed; });
     ASSERT_TRUE(trial.job.mistakes.empty()) << told(seed, trial.job);
   }
 }

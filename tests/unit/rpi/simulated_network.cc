@@ -17,13 +17,19 @@ void copy(const Flight& flight) {
 
 }  // namespace
 
-void SimulatedNetwork::kill(Peer process) {
-  if (dead_[process]) return;
+void SimulatedNetwork::bury(Peer process) {
   dead_[process] = true;
   // Messages to it stay: their senders are told that they were not taken.
   std::erase_if(events_, [&](const Event& event) {
     return event.owner == process && event.kind != Event::Kind::begins && event.kind != Event::Kind::completes;
   });
+}
+
+void SimulatedNetwork::end(Peer process) { bury(process); }
+
+void SimulatedNetwork::kill(Peer process) {
+  if (dead_[process]) return;
+  bury(process);
   for (Peer other = 0; other < dead_.size(); ++other) {
     if (!dead_[other]) add({Event::Kind::lost, other, process});
   }
@@ -124,6 +130,11 @@ void SimulatedWorld::get(Peer peer, std::uint64_t remote, std::span<std::byte> l
   if (network_.random_() % 4 != 0 && peer != self_) return network_.add({Event::Kind::get, self_, peer, flight});
   copy(*flight);
   tell(when_here, Outcome::done);
+}
+
+void SimulatedWorld::has_left(Peer peer) {
+  network_.left_[self_][peer] = true;
+  network_.add({Event::Kind::lost, self_, peer});
 }
 
 bool SimulatedWorld::progress(bool block) {

@@ -32,12 +32,18 @@ struct Flight {
 
 class SimulatedNetwork {
  public:
-  SimulatedNetwork(Peer processes, std::mt19937& random) : random_(random), dead_(processes), lost_(processes) {
+  SimulatedNetwork(Peer processes, std::mt19937& random)
+      : random_(random), dead_(processes), lost_(processes), left_(processes) {
     for (auto& lost : lost_) lost.resize(processes);
+    for (auto& left : left_) left.resize(processes);
   }
 
   void kill(Peer process);
+  // Like kill(), of a process that has left: nobody is told but those whom it has told itself, and they later.
+  void end(Peer process);
   bool is_dead(Peer process) const { return dead_[process]; }
+  // Whether `process` has taken the last message of `other`.
+  bool knows_left(Peer process, Peer other) const { return left_[process][other]; }
   bool knows_dead(Peer process, Peer dead) const { return lost_[process][dead]; }
   bool empty() const { return events_.empty(); }
   std::size_t of(Peer process) const;
@@ -51,12 +57,14 @@ class SimulatedNetwork {
   friend class SimulatedWorld;
   void add(Event event) { events_.push_back(std::move(event)); }
   bool happen(Peer process, class SimulatedWorld& world);
+  void bury(Peer process);
   void lose(Peer process, Peer dead, SimulatedWorld& world);
 
   std::mt19937& random_;
   std::vector<Event> events_{};
   std::vector<bool> dead_;
   std::vector<std::vector<bool>> lost_;  // who has been told of whom
+  std::vector<std::vector<bool>> left_;
   int announced_ = -1;
 };
 
@@ -72,6 +80,7 @@ class SimulatedWorld final : public World {
   void get(Peer peer, std::uint64_t remote, std::span<std::byte> local, WhenDone when_here) override;
   bool progress(bool block) override;
   void interrupt() override {}
+  void has_left(Peer peer) override;
   bool drained() override;
 
  private:

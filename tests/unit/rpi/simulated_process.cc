@@ -133,7 +133,7 @@ void SimulatedProcess::look_at_ended() {
 bool SimulatedProcess::may_be_dead(const _req& request) const {
   for (Peer peer = 0; peer < processes_.size(); ++peer) {
     const bool asked = request.rq_rank == MPI_ANY_SOURCE || request.rq_rank == static_cast<int>(peer);
-    if (asked && job_.network.knows_dead(rank_, peer)) return true;
+    if (asked && job_.network.knows_dead(rank_, peer) && !job_.network.knows_left(rank_, peer)) return true;
   }
   return false;
 }
@@ -224,7 +224,9 @@ void SimulatedProcess::check_send(SimulatedRequest& made) {
   const _req& request = made.request;
   if (request.rq_status.MPI_ERROR != MPI_SUCCESS) {
     job_.expect(request.rq_status.MPI_ERROR == 1000 + MPI_ERR_LOCALDEAD, "a send failed with another error");
-    job_.expect(job_.network.knows_dead(rank_, static_cast<Peer>(request.rq_rank)), "a send to the living failed");
+    const auto to = static_cast<Peer>(request.rq_rank);
+    job_.expect(job_.network.knows_dead(rank_, to) || job_.network.knows_left(rank_, to),
+                "a send to the living failed");
     return;
   }
   if (job_.exact && request.rq_type == LAM_RQISSEND) {
@@ -238,7 +240,9 @@ void SimulatedProcess::check_receive(const SimulatedRequest& made) {
   const _req& request = made.request;
   const auto got = job_.model.got(made.number);
   if (request.rq_status.MPI_ERROR != MPI_SUCCESS) {
-    job_.expect(!job_.exact && request.rq_status.MPI_ERROR == 1000 + MPI_ERR_LOCALDEAD, "a receive failed");
+    const bool left = request.rq_rank >= 0 && job_.network.knows_left(rank_, static_cast<Peer>(request.rq_rank));
+    job_.expect((!job_.exact || (left && !got)) && request.rq_status.MPI_ERROR == 1000 + MPI_ERR_LOCALDEAD,
+                "a receive failed");
     return;
   }
   const int number = request.rq_seq;

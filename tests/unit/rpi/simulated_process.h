@@ -56,6 +56,7 @@ class SimulatedProcess final : public MpiLayer {
   int advance(bool block);
   bool has_active() const { return active_ > 0; }
   RequestEngine& engine() { return engine_; }
+  World& world() { return world_; }
 
   void request_ended() override { --active_; }
   bool start_request(MPI_Request) override { return false; }
