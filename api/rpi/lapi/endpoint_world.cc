@@ -3,7 +3,6 @@
 #include <signal.h>
 
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -22,7 +21,6 @@
 #include "api/wiring/thread_plan.h"
 #include "dataplane/base/monotonic_clock.h"
 #include "dataplane/endpoint/endpoint.h"
-#include "dataplane/poller/poller.h"
 
 namespace openlapi::rpi {
 
@@ -67,7 +65,7 @@ void call(const WhenDone& when_done, Outcome outcome) {
   if (when_done.function != nullptr) when_done.function(when_done.argument, outcome);
 }
 
-class EndpointWorld final : public World, public HandlerHost, public PolledEngine, private WaitCondition {
+class EndpointWorld final : public PolledWorld, public HandlerHost {
  public:
   EndpointWorld(std::span<const WorldProcess> processes, WorldListener& listener);
   bool open(JoinedJob& job, std::string& reason);
@@ -77,18 +75,23 @@ class EndpointWorld final : public World, public HandlerHost, public PolledEngin
   void send_message(Peer peer, std::span<const std::byte> header, std::span<const std::byte> data,
                     WhenDone when_sent) override;
   void get(Peer peer, std::uint64_t remote, std::span<std::byte> local, WhenDone when_here) override;
-  bool progress(bool block) override;
-  void interrupt() override { interrupted_.store(true, std::memory_order_relaxed); }
   void has_left(Peer peer) override;
-  bool drained() override { return waiting_ == 0 && endpoint_->drained(); }
+  bool drained() override { return waiting_ == 0 && lost_untold_ == 0 && endpoint_->drained(); }
+
+  bool step(Step which) override;
+  void look() override;
+  const Waking& waking() const override { return waking_; }
+  ArrivalWord arrival_word() override { return endpoint_->arrival_word(); }
+  void flush() override { endpoint_->flush(); }
+  bool has_work() override { return waiting_ != 0 || lost_untold_ != 0 || endpoint_->has_work(); }
+  Nanoseconds deadline() override { return endpoint_->deadline(); }
 
  private:
   bool open_endpoint(JoinedJob& job, std::string& reason);
-  bool open_poller(std::string& reason);
+  bool plan_waking(std::string& reason);
   void begin(Peer peer, const Waiting& operation);
   Submit submit(PeerLink& link, const Waiting& operation);
   void begin_waiting();
-  bool step(Step step);
   bool has_ended(const PeerLink& link) const;
   void expect_no_more();
   void lose(Peer peer, const char* reason);
@@ -100,21 +103,6 @@ class EndpointWorld final : public World, public HandlerHost, public PolledEngin
   void name_other_version(PeerIndex peer, unsigned version) override;
   void report_fault(Fault fault, PeerIndex peer) override;
 
-  // One thread at a time uses a World, and there is no other.
-  void lock() override {}
-  void unlock() override {}
-  void hand_over_lock() override {}
-  StepOutcome progress(Step which) override { return {step(which) ? 1u : 0u, false}; }
-  ArrivalWord arrival_word() override { return endpoint_->arrival_word(); }
-  void flush() override { endpoint_->flush(); }
-  bool has_work() override { return waiting_ != 0 || lost_untold_ != 0 || endpoint_->has_work(); }
-  Nanoseconds deadline() override { return endpoint_->deadline(); }
-  Nanoseconds now() override { return clock_.now(); }
-  void thread_begins() override {}
-  void thread_ends() override {}
-  void waits_long() override;
-  bool holds() override { return moved_ || interrupted_.load(std::memory_order_relaxed); }
-
   WorldListener& listener_;
   Peer self_ = 0;
   std::deque<PeerLink> links_;  // by Peer
@@ -122,15 +110,14 @@ class EndpointWorld final : public World, public HandlerHost, public PolledEngin
   std::size_t waiting_ = 0;  // operations of all peers
   std::size_t lost_untold_ = 0;
   std::vector<Peer> left_{};  // and are still expected by the endpoint
-  bool moved_ = false;      // something has, since progress() began
-  Nanoseconds looked_ = 0;  // at the processes of this node
-  std::atomic<bool> interrupted_{false};
+  bool moved_ = false;        // something has, in this step
+  Nanoseconds looked_ = 0;    // at the processes of this node
   Settings settings_;
   MonotonicClock clock_;
   OpenTransports opened_;
   std::unique_ptr<ContextRoutes> routes_;
   std::unique_ptr<Endpoint> endpoint_;
-  std::unique_ptr<Poller> poller_;
+  Waking waking_;
 };
 
 EndpointWorld::EndpointWorld(std::span<const WorldProcess> processes, WorldListener& listener)
@@ -144,7 +131,7 @@ EndpointWorld::EndpointWorld(std::span<const WorldProcess> processes, WorldListe
 
 bool EndpointWorld::open(JoinedJob& job, std::string& reason) {
   self_ = peers_by_rank_[job.bootstrap->rank()];
-  return open_endpoint(job, reason) && open_poller(reason);
+  return open_endpoint(job, reason) && plan_waking(reason);
 }
 
 bool EndpointWorld::open_endpoint(JoinedJob& job, std::string& reason) {
@@ -173,7 +160,7 @@ bool EndpointWorld::open_endpoint(JoinedJob& job, std::string& reason) {
   return true;
 }
 
-bool EndpointWorld::open_poller(std::string& reason) {
+bool EndpointWorld::plan_waking(std::string& reason) {
   const std::vector<std::uint32_t>& near = opened_.bootstrap->local_tasks();
   ThreadPlan plan;
   OpenFailure failure;
@@ -182,16 +169,13 @@ bool EndpointWorld::open_poller(std::string& reason) {
     reason = failure.text;
     return false;
   }
-  std::vector<WakeSource*> sources;
-  bool blind = false;
+  waking_.pace = plan.poller;
   for (const std::unique_ptr<Transport>& transport : opened_.transports) {
     WakeSource* const source = transport->capabilities().wake_source;
-    blind = blind || source == nullptr;
-    if (source != nullptr) sources.push_back(source);
+    waking_.blind = waking_.blind || source == nullptr;
+    if (source != nullptr) waking_.sources.push_back(source);
   }
-  poller_ = std::make_unique<Poller>(*this, plan.poller, std::move(sources), blind);
-  if (!poller_->valid()) reason = "no more file descriptors (ulimit -n)";
-  return poller_->valid();
+  return true;
 }
 
 void EndpointWorld::send_message(Peer peer, std::span<const std::byte> header, std::span<const std::byte> data,
@@ -263,25 +247,12 @@ void EndpointWorld::begin_waiting() {
 }
 
 bool EndpointWorld::step(Step which) {
+  moved_ = false;
   const bool moved = endpoint_->progress(which) != 0;
   if (waiting_ != 0) begin_waiting();
   if (!left_.empty()) expect_no_more();
   moved_ = moved_ || moved || lost_untold_ != 0;
   if (lost_untold_ != 0) tell_losses();
-  return moved;
-}
-
-bool EndpointWorld::progress(bool block) {
-  moved_ = false;
-  if (block) {
-    poller_->enter();
-    poller_->wait(*this);
-    poller_->leave();
-    interrupted_.store(false, std::memory_order_relaxed);
-  } else {
-    step(Step::first);
-    if (!moved_) waits_long();
-  }
   return moved_;
 }
 
@@ -294,7 +265,7 @@ void EndpointWorld::lose(Peer peer, const char* reason) {
 }
 
 // At one look a peer is found gone; what it has sent before is taken until the next one, when it is given up.
-void EndpointWorld::waits_long() {
+void EndpointWorld::look() {
   if (clock_.now() - looked_ < kBetweenLooks) return;
   looked_ = clock_.now();
   for (Peer peer = 0; peer < links_.size(); ++peer) {
@@ -378,8 +349,8 @@ void EndpointWorld::report_fault(Fault fault, PeerIndex peer) {
 
 }  // namespace
 
-std::unique_ptr<World> open_endpoint_world(JoinedJob& job, std::span<const WorldProcess> processes,
-                                           WorldListener& listener, std::string& reason) {
+std::unique_ptr<PolledWorld> open_endpoint_world(JoinedJob& job, std::span<const WorldProcess> processes,
+                                                 WorldListener& listener, std::string& reason) {
   auto world = std::make_unique<EndpointWorld>(processes, listener);
   if (!world->open(job, reason)) return nullptr;
   return world;

@@ -1,35 +1,12 @@
 #include "api/rpi/lapi/joined_worlds.h"
 
-#include <sched.h>
-#include <time.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "api/rpi/lapi/envelope.h"
 #include "api/wiring/mistyped_variables.h"
-#include "dataplane/base/cpu_pause.h"
-#include "dataplane/base/monotonic_clock.h"
 
 namespace openlapi::rpi {
-
-namespace {
-
-constexpr Nanoseconds kMostDraining = 5 * kSecond;
-// What a thread does that waits for several parts: no sleep ends with what comes in another part.
-constexpr unsigned kPauses = 200, kYields = 2000;
-constexpr timespec kNap{0, 50'000};
-
-void wait_a_little(unsigned fruitless) {
-  if (fruitless < kPauses) return cpu_pause();
-  if (fruitless < kPauses + kYields) {
-    sched_yield();
-  } else {
-    nanosleep(&kNap, nullptr);
-  }
-}
-
-}  // namespace
 
 Landing JoinedWorlds::Part::arriving(const IncomingMessage& message) {
   const Peer from = numbers[message.from];
@@ -59,11 +36,28 @@ bool JoinedWorlds::add(std::shared_ptr<Bootstrap> bootstrap, std::span<const Mem
     ++part->users;
     routes.push_back({part.get(), there});
   }
-  part->world = open_endpoint_world(part->job, processes, *part, reason);
+  part->world = open_(part->job, processes, *part, reason);
   if (part->world == nullptr) return false;
-  if (parts_.empty()) self_ = part->numbers[part->world->self()];
-  routes_ = std::move(routes);
+  const Peer self = part->numbers[part->world->self()];
   parts_.push_back(std::move(part));
+  if (!renew_poller(reason)) {
+    parts_.pop_back();
+    return false;
+  }
+  if (parts_.size() == 1) self_ = self;
+  routes_ = std::move(routes);
+  return true;
+}
+
+bool JoinedWorlds::renew_poller(std::string& reason) {
+  std::vector<PolledWorld*> worlds;
+  for (const std::unique_ptr<Part>& part : parts_) worlds.push_back(part->world.get());
+  auto poller = std::make_unique<WorldsPoller>(std::move(worlds), interruption_);
+  if (!poller->valid() || !interruption_.valid()) {
+    reason = "no more file descriptors (ulimit -n)";
+    return false;
+  }
+  poller_ = std::move(poller);
   return true;
 }
 
@@ -72,8 +66,12 @@ void JoinedWorlds::remove(Peer peer) {
   if (part == nullptr) return;
   part->numbers[routes_[peer].there] = kNobody;
   if (--part->users != 0 || part == parts_.front().get()) return;
-  drain();
-  std::erase_if(parts_, [part](const std::unique_ptr<Part>& each) { return each.get() == part; });
+  while (!part->world->drained()) progress(true);
+  const auto place = std::ranges::find(parts_, part, &std::unique_ptr<Part>::get);
+  std::unique_ptr<Part> last = std::move(*place);
+  parts_.erase(place);
+  std::string reason;
+  if (!renew_poller(reason)) parts_.push_back(std::move(last));  // the poller has it still
 }
 
 void JoinedWorlds::send_message(Peer peer, std::span<const std::byte> header, std::span<const std::byte> data,
@@ -89,27 +87,6 @@ void JoinedWorlds::get(Peer peer, std::uint64_t remote, std::span<std::byte> loc
   if (when_here.function != nullptr) when_here.function(when_here.argument, Outcome::peer_lost);
 }
 
-bool JoinedWorlds::step() {
-  bool moved = false;
-  for (const std::unique_ptr<Part>& part : parts_) moved = part->world->progress(false) || moved;
-  return moved;
-}
-
-bool JoinedWorlds::progress(bool block) {
-  if (!block) return step();
-  if (parts_.size() == 1) return parts_.front()->world->progress(true);
-  for (unsigned fruitless = 0; !step(); ++fruitless) {
-    if (interrupted_.exchange(false, std::memory_order_relaxed)) return false;
-    wait_a_little(fruitless);
-  }
-  return true;
-}
-
-void JoinedWorlds::interrupt() {
-  interrupted_.store(true, std::memory_order_relaxed);
-  for (const std::unique_ptr<Part>& part : parts_) part->world->interrupt();
-}
-
 void JoinedWorlds::has_left(Peer peer) {
   const Route& route = routes_[peer];
   if (route.part != nullptr) route.part->world->has_left(route.there);
@@ -120,12 +97,7 @@ bool JoinedWorlds::drained() {
 }
 
 void JoinedWorlds::drain() {
-  MonotonicClock clock;
-  const Nanoseconds until = clock.now() + kMostDraining;
-  for (unsigned fruitless = 0; !drained() && clock.now() < until; ++fruitless) {
-    if (step()) fruitless = 0;
-    wait_a_little(fruitless);
-  }
+  while (!drained()) progress(true);
 }
 
 }  // namespace openlapi::rpi

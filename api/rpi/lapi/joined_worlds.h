@@ -1,22 +1,25 @@
 // One World of several: that of the processes which were there at the start, and one for each group that came later.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "api/rpi/lapi/endpoint_world.h"
-#include "api/rpi/lapi/world.h"
+#include "api/rpi/lapi/polled_world.h"
+#include "api/rpi/lapi/worlds_poller.h"
 #include "api/wiring/joined_job.h"
 
 namespace openlapi::rpi {
 
 class JoinedWorlds final : public World {
  public:
-  explicit JoinedWorlds(WorldListener& listener) : listener_(listener) {}
+  // Opens paths to a group's processes, by Peer there. Null: `reason` says why.
+  using Open = std::function<std::unique_ptr<PolledWorld>(JoinedJob& job, std::span<const WorldProcess> processes,
+                                                          WorldListener& listener, std::string& reason)>;
+  JoinedWorlds(WorldListener& listener, Open open) : listener_(listener), open_(std::move(open)) {}
 
   // A member of a group, with whom it may be known already.
   struct Member {
@@ -25,7 +28,7 @@ class JoinedWorlds final : public World {
   };
   // Opens paths to the group's processes: all of them call it. False: `reason` says why.
   bool add(std::shared_ptr<Bootstrap> bootstrap, std::span<const Member> members, std::string& reason);
-  // The peer is not talked to any more. The last one of a group ends the paths to it.
+  // The peer is not talked to any more. The last one of a group ends the paths to it, once they are drained.
   void remove(Peer peer);
 
   Peer self() const override { return self_; }
@@ -33,11 +36,12 @@ class JoinedWorlds final : public World {
   void send_message(Peer peer, std::span<const std::byte> header, std::span<const std::byte> data,
                     WhenDone when_sent) override;
   void get(Peer peer, std::uint64_t remote, std::span<std::byte> local, WhenDone when_here) override;
-  bool progress(bool block) override;
-  void interrupt() override;
+  bool progress(bool block) override { return poller_->progress(block); }
+  void interrupt() override { interruption_.raise(); }
   void has_left(Peer peer) override;
   bool drained() override;
-  // Goes on until it is, for some seconds at most.
+  // Goes on until it is, however long that takes: who never takes what was sent is dead some day, or a time-out is
+  // over.
   void drain();
 
  private:
@@ -52,20 +56,22 @@ class JoinedWorlds final : public World {
     JoinedJob job{};
     std::vector<Peer> numbers{};  // by the part's own
     std::uint32_t users = 0;      // peers that are reached in it
-    std::unique_ptr<World> world{};
+    std::unique_ptr<PolledWorld> world{};
   };
   struct Route {
     Part* part = nullptr;  // null: the peer was removed
     Peer there = 0;
   };
 
-  bool step();
+  bool renew_poller(std::string& reason);
 
   WorldListener& listener_;
+  const Open open_;
   Peer self_ = 0;
   std::vector<Route> routes_{};  // by Peer
   std::vector<std::unique_ptr<Part>> parts_{};
-  std::atomic<bool> interrupted_{false};
+  Interruption interruption_{};
+  std::unique_ptr<WorldsPoller> poller_{};  // of all parts
 };
 
 }  // namespace openlapi::rpi

@@ -12,6 +12,7 @@
 #include <vector>
 
 #define LAM_SSI_RPI_1_1_0
+#include "api/rpi/lapi/endpoint_world.h"
 #include "api/rpi/lapi/joined_worlds.h"
 #include "api/rpi/lapi/lam_host.h"
 #include "api/rpi/lapi/lam_messages.h"
@@ -39,7 +40,7 @@ struct Running {
   LamLayer layer;
   RequestEngine engine;
   std::vector<_proc*> processes{};  // by Peer; null: it was finalised
-  JoinedWorlds worlds{engine};      // ends before the engine that it calls
+  JoinedWorlds worlds{engine, open_endpoint_world};  // ends before the engine that it calls
 };
 
 struct Parameters {
