@@ -102,9 +102,21 @@ class LamLapiTest(unittest.TestCase):
 
     def test_a_wrong_parameter_is_named(self):
         program = self.lam.compile(HERE / "lam_self.c", "lam_self")
-        done = self.lam.started(self.words(1, "-ssi", "rpi_lapi_short", "-5", program))
-        self.assertNotEqual(done.returncode, 0)
-        self.assertIn("rpi_lapi_short=-5 is not allowed: it is a number of bytes, 0 to 2147483647", done.stderr)
+        for name, value, allowed in (("short", "-5", "it is a number of bytes, 0 to 2147483647"),
+                                     ("timeout", "9", "it is a number of seconds, 10 to 86400"),
+                                     ("timeout", "86401", "it is a number of seconds, 10 to 86400")):
+            with self.subTest(name=name, value=value):
+                done = self.lam.started(self.words(1, "-ssi", f"rpi_lapi_{name}", value, program))
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn(f"rpi_lapi_{name}={value} is not allowed: {allowed}", done.stderr)
+
+    def test_a_negative_priority_declines_the_module(self):
+        program = self.lam.compile(HERE / "lam_self.c", "lam_self")
+        words = ["-np", 1, "-ssi", "base_module_path", self.modules, "-ssi", "rpi_verbose", "stderr,level:10"]
+        self.assertIn("selected RPI module lapi", self.lam.started([*words, program]).stderr)
+        done = self.lam.started([*words, "-ssi", "rpi_lapi_priority", -1, program])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("lapi: not usable: rpi_lapi_priority is negative", done.stderr)
 
 
 if __name__ == "__main__":

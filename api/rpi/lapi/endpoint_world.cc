@@ -28,7 +28,6 @@ namespace {
 
 constexpr std::uint32_t kInstance = 1;  // of the job's contexts: the only one
 constexpr std::uint64_t kHandler = 1;   // of all messages
-constexpr Nanoseconds kTimeout = 900 * kSecond;
 constexpr Nanoseconds kBetweenLooks = kSecond;  // at the processes of this node
 
 const char* read_variable(const char* name) { return std::getenv(name); }
@@ -68,7 +67,7 @@ void call(const WhenDone& when_done, Outcome outcome) {
 class EndpointWorld final : public PolledWorld, public HandlerHost {
  public:
   EndpointWorld(std::span<const WorldProcess> processes, WorldListener& listener);
-  bool open(JoinedJob& job, std::string& reason);
+  bool open(JoinedJob& job, Nanoseconds timeout, std::string& reason);
 
   Peer self() const override { return self_; }
   Peer peers() const override { return static_cast<Peer>(links_.size()); }
@@ -76,6 +75,7 @@ class EndpointWorld final : public PolledWorld, public HandlerHost {
                     WhenDone when_sent) override;
   void get(Peer peer, std::uint64_t remote, std::span<std::byte> local, WhenDone when_here) override;
   void has_left(Peer peer) override;
+  void give_up(Peer peer, const char* reason) override { lose(peer, reason); }
   bool drained() override { return waiting_ == 0 && lost_untold_ == 0 && endpoint_->drained(); }
 
   bool step(Step which) override;
@@ -87,7 +87,7 @@ class EndpointWorld final : public PolledWorld, public HandlerHost {
   Nanoseconds deadline() override { return endpoint_->deadline(); }
 
  private:
-  bool open_endpoint(JoinedJob& job, std::string& reason);
+  bool open_endpoint(JoinedJob& job, Nanoseconds timeout, std::string& reason);
   bool plan_waking(std::string& reason);
   void begin(Peer peer, const Waiting& operation);
   Submit submit(PeerLink& link, const Waiting& operation);
@@ -129,12 +129,12 @@ EndpointWorld::EndpointWorld(std::span<const WorldProcess> processes, WorldListe
   }
 }
 
-bool EndpointWorld::open(JoinedJob& job, std::string& reason) {
+bool EndpointWorld::open(JoinedJob& job, Nanoseconds timeout, std::string& reason) {
   self_ = peers_by_rank_[job.bootstrap->rank()];
-  return open_endpoint(job, reason) && plan_waking(reason);
+  return open_endpoint(job, timeout, reason) && plan_waking(reason);
 }
 
-bool EndpointWorld::open_endpoint(JoinedJob& job, std::string& reason) {
+bool EndpointWorld::open_endpoint(JoinedJob& job, Nanoseconds timeout, std::string& reason) {
   const std::scoped_lock turn(opening_turn());
   SettingError wrong;
   if (!read_settings(read_variable, settings_, wrong)) {
@@ -152,7 +152,7 @@ bool EndpointWorld::open_endpoint(JoinedJob& job, std::string& reason) {
                                             opened_.networks, settings_.info_level, print_notice);
   std::vector<Transport*> transports;
   for (const std::unique_ptr<Transport>& transport : opened_.transports) transports.push_back(transport.get());
-  const EndpointConfig config = endpoint_config(settings_, opened_, kInstance, kTimeout);
+  const EndpointConfig config = endpoint_config(settings_, opened_, kInstance, timeout);
   endpoint_ = std::make_unique<Endpoint>(config, transports, clock_, *routes_, *this);
   for (const PeerLink& link : links_) {
     if (link.process.rank != config.self) endpoint_->expect_from(link.process.rank);
@@ -350,9 +350,9 @@ void EndpointWorld::report_fault(Fault fault, PeerIndex peer) {
 }  // namespace
 
 std::unique_ptr<PolledWorld> open_endpoint_world(JoinedJob& job, std::span<const WorldProcess> processes,
-                                                 WorldListener& listener, std::string& reason) {
+                                                 Nanoseconds timeout, WorldListener& listener, std::string& reason) {
   auto world = std::make_unique<EndpointWorld>(processes, listener);
-  if (!world->open(job, reason)) return nullptr;
+  if (!world->open(job, timeout, reason)) return nullptr;
   return world;
 }
 

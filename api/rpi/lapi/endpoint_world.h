@@ -7,11 +7,13 @@
 
 #include "api/rpi/lapi/polled_world.h"
 #include "api/wiring/joined_job.h"
+#include "dataplane/base/clock.h"
 
 namespace openlapi::rpi {
 
-// Opens paths to the job's processes: all of them call it. `processes`: by Peer. Null: `reason` says why.
+// Opens paths to the job's processes: all of them call it. `processes`: by Peer; one is lost that does not answer for
+// `timeout`. Null: `reason` says why.
 std::unique_ptr<PolledWorld> open_endpoint_world(JoinedJob& job, std::span<const WorldProcess> processes,
-                                                 WorldListener& listener, std::string& reason);
+                                                 Nanoseconds timeout, WorldListener& listener, std::string& reason);
 
 }  // namespace openlapi::rpi

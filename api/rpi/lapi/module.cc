@@ -25,6 +25,7 @@ namespace {
 
 constexpr int kPriority = 80;      // LAM's own have 75 at most
 constexpr int kMostShort = 16384;  // bytes of a message that goes with its envelope
+constexpr int kTimeout = 900, kLeastTimeout = 10, kLongestTimeout = 86400;  // seconds without an answer
 
 class LamLayer final : public MpiLayer {
  public:
@@ -35,16 +36,20 @@ class LamLayer final : public MpiLayer {
 
 // From init to finalize.
 struct Running {
-  explicit Running(std::size_t most_short) : engine(layer, most_short) {}
+  Running(std::size_t most_short, Nanoseconds timeout)
+      : engine(layer, most_short),
+        worlds(engine,
+               [timeout](JoinedJob& job, std::span<const WorldProcess> group, WorldListener& listener,
+                         std::string& reason) { return open_endpoint_world(job, group, timeout, listener, reason); }) {}
 
   LamLayer layer;
   RequestEngine engine;
   std::vector<_proc*> processes{};  // by Peer; null: it was finalised
-  JoinedWorlds worlds{engine, open_endpoint_world};  // ends before the engine that it calls
+  JoinedWorlds worlds;              // ends before the engine that it calls
 };
 
 struct Parameters {
-  int priority = LAMERROR, most_short = LAMERROR;
+  int priority = LAMERROR, most_short = LAMERROR, timeout = LAMERROR;
 };
 
 Parameters parameters;
@@ -77,7 +82,8 @@ bool host_is_known() {
 int open_module(OPT*) {
   parameters.priority = lam_ssi_base_param_register_int("rpi", "lapi", "priority", nullptr, kPriority);
   parameters.most_short = lam_ssi_base_param_register_int("rpi", "lapi", "short", nullptr, kMostShort);
-  return parameters.priority >= 0 && parameters.most_short >= 0 ? 1 : 0;
+  parameters.timeout = lam_ssi_base_param_register_int("rpi", "lapi", "timeout", nullptr, kTimeout);
+  return parameters.priority >= 0 && parameters.most_short >= 0 && parameters.timeout >= 0 ? 1 : 0;
 }
 
 int decline(const char* reason) {
@@ -88,6 +94,7 @@ int decline(const char* reason) {
 int query(int* priority, int* thread_min, int* thread_max) {
   if (!host_is_known()) return decline("its host is not LAM 7.1: it has no nsend, ntry_recv or _mpi_req_start");
   *priority = lam_ssi_base_param_lookup_int(parameters.priority);
+  if (*priority < 0) return decline("rpi_lapi_priority is negative");
   *thread_min = MPI_THREAD_SINGLE;
   *thread_max = MPI_THREAD_SERIALIZED;
   return 1;
@@ -126,8 +133,9 @@ int join(Running& run, const ProcessGroup& group, std::vector<_proc*> added) {
   return 0;
 }
 
-int begin(std::span<_proc* const> processes, int most_short) {
-  auto begun = std::make_unique<Running>(static_cast<std::size_t>(most_short));
+int begin(std::span<_proc* const> processes, int most_short, int timeout) {
+  auto begun =
+      std::make_unique<Running>(static_cast<std::size_t>(most_short), static_cast<Nanoseconds>(timeout) * kSecond);
   ProcessGroup group;
   std::string reason;
   const bool was_spawned = (lam_myproc->p_mode & LAM_PCLIENT) != 0;
@@ -229,8 +237,13 @@ const lam_ssi_rpi_actions_1_1_0_t* initialise_module(struct _proc** processes, i
            " is not allowed: it is a number of bytes, 0 to 2147483647");
     return nullptr;
   }
+  const int timeout = lam_ssi_base_param_lookup_int(parameters.timeout);
+  if (timeout < kLeastTimeout || timeout > kLongestTimeout) {
+    refuse("rpi_lapi_timeout=" + std::to_string(timeout) + " is not allowed: it is a number of seconds, 10 to 86400");
+    return nullptr;
+  }
   const std::span<_proc* const> all(processes, static_cast<std::size_t>(count));
-  return guarded([&] { return begin(all, most_short); }) == 0 ? &actions : nullptr;
+  return guarded([&] { return begin(all, most_short, timeout); }) == 0 ? &actions : nullptr;
 }
 
 }  // namespace

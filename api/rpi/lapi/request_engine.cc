@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <new>
 
+#include "api/rpi/lapi/arrival.h"
+
 namespace openlapi::rpi {
 namespace {
 
@@ -82,13 +84,31 @@ bool is_waited_for(const _req& request) {
 
 }  // namespace
 
+// LAM says that a node is dead, and not which one: who is on this node lives, and a request that nobody else has data
+// of ends at once. False: it goes on.
+bool RequestEngine::end_on_dead_communicator(MPI_Request request) {
+  if (!is_dead(*request->rq_comm)) return false;
+  RequestState& state = *request_state_of(request);
+  if (request->rq_state == LAM_RQSSTART) {
+    receives_.withdraw(state);
+    around_.fail_dead(request);
+    return true;
+  }
+  const PeerState* peer = state.arrival != nullptr ? state.arrival->from : state.to;
+  if (request->rq_state != LAM_RQSACTIVE || peer == nullptr || peer->process == nullptr) return false;
+  const _proc* self = peers_[around_.world().self()]->process;
+  if (peer->process->p_gps.gps_node == self->p_gps.gps_node) return false;
+  around_.world().give_up(peer->number, "LAM says that a node is dead");
+  return true;
+}
+
 // The list before anything moves. Whether sleeping is allowed as far as it goes.
 bool RequestEngine::prepare(MPI_Request first) {
   bool may_sleep = true;
   for (MPI_Request request = first; request != nullptr; request = request->rq_next) {
     if (request->rq_state == LAM_RQSDONE && is_waited_for(*request)) may_sleep = false;
-    if (request->rq_state != LAM_RQSSTART) continue;
-    if (!is_dead(*request->rq_comm) && !receives_.is_hopeless(*request)) continue;
+    if (end_on_dead_communicator(request)) may_sleep = false;
+    if (!receives_.is_hopeless(*request)) continue;
     receives_.withdraw(*request_state_of(request));
     around_.fail_dead(request);
     may_sleep = false;

@@ -59,6 +59,7 @@ class RequestEngine final : public WorldListener {
  private:
   void leave(PeerState& peer);
   bool prepare(MPI_Request first);
+  bool end_on_dead_communicator(MPI_Request request);
   int move(bool block);
 
   Surroundings around_;

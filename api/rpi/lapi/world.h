@@ -74,6 +74,9 @@ class World {
   // it, too. Also inside arriving().
   virtual void has_left(Peer peer) = 0;
 
+  // The peer is dead, as somebody else knows: lost() tells of it in the next progress(). Outside of progress() only.
+  virtual void give_up(Peer peer, const char* reason) = 0;
+
   // Moves what can be moved. `block`: sleeps until there is something, or for some time. False: nothing has moved.
   virtual bool progress(bool block) = 0;
   // Ends, from a signal handler or another thread, a progress() that sleeps, or the next that would.

@@ -66,7 +66,7 @@ int pid_of_one_that_has_ended() {
 class EndpointWorldTest : public testing::Test {
  protected:
   // `second_pid`: of the process at Peer 1, as both are told.
-  void open(int second_pid = 0) {
+  void open(int second_pid = 0, Nanoseconds timeout = 900 * kSecond) {
     setenv("LAPI_USE_SHM", "no", 1);
     const std::array processes{WorldProcess{0, 0}, WorldProcess{1, second_pid}};
     std::array<std::thread, 2> threads;
@@ -74,7 +74,7 @@ class EndpointWorldTest : public testing::Test {
       threads[rank] = std::thread([&, rank] {
         jobs_[rank].bootstrap = open_meeting_bootstrap(std::make_unique<TakingTurns>(post_, rank, 2));
         jobs_[rank].has_launcher = true;
-        worlds_[rank] = open_endpoint_world(jobs_[rank], processes, told_[rank], reasons_[rank]);
+        worlds_[rank] = open_endpoint_world(jobs_[rank], processes, timeout, told_[rank], reasons_[rank]);
       });
     }
     for (std::thread& thread : threads) thread.join();
@@ -155,6 +155,28 @@ TEST_F(EndpointWorldTest, TakesWhatAPeerSentBeforeItEnded) {
   EXPECT_EQ(told_[0].outcomes, std::vector{Outcome::done});
   ASSERT_TRUE(until([&] { return !told_[0].lost_peers.empty(); }));
   EXPECT_EQ(told_[0].reason, "it has ended");
+}
+
+TEST_F(EndpointWorldTest, APeerThatDoesNotAnswerIsLostAfterTheTimeout) {
+  open(0, 2 * kSecond);
+  const MonotonicClock clock;
+  const Nanoseconds begin = clock.now();
+  send(0, kLong);
+  while (told_[0].lost_peers.empty() && clock.now() - begin < kPatience) step(0);
+  EXPECT_EQ(told_[0].reason, "it has not answered within the time-out");
+  EXPECT_GE(clock.now() - begin, 19 * kSecond / 10);
+  EXPECT_EQ(sent_[0].outcomes, std::vector{Outcome::peer_lost});
+}
+
+TEST_F(EndpointWorldTest, APeerIsGivenUpForWhoKnowsThatItIsDead) {
+  open();
+  send(0, kLong);
+  worlds_[0]->give_up(1, "somebody knows");
+  EXPECT_FALSE(worlds_[0]->drained());
+  step(0);
+  EXPECT_EQ(told_[0].reason, "somebody knows");
+  EXPECT_EQ(sent_[0].outcomes, std::vector{Outcome::peer_lost});
+  EXPECT_TRUE(worlds_[0]->drained());
 }
 
 TEST_F(EndpointWorldTest, WhoHasLeftIsGivenUpInTheEnd) {

@@ -29,10 +29,11 @@ class QuietWorld final : public World {
   bool progress(bool block) override { return blocked = block; }
   void interrupt() override {}
   void has_left(Peer peer) override { left.push_back(peer); }
+  void give_up(Peer peer, const char*) override { given_up.push_back(peer); }
   bool drained() override { return true; }
 
   std::vector<Envelope> headers{};
-  std::vector<Peer> left{};
+  std::vector<Peer> left{}, given_up{};
   std::uint64_t read_from = 0;
   std::span<std::byte> read_to{};
   bool blocked = false;
@@ -185,6 +186,23 @@ TEST_F(RequestEngineTest, SleepsOnlyWhileNothingIsDone) {
   EXPECT_EQ(engine_.advance(&late, true), 1) << "started by advance, and ended";
   EXPECT_FALSE(world_.blocked);
   EXPECT_EQ(late.rq_status.MPI_ERROR, MPI_ERR_LOCALDEAD);
+}
+
+TEST_F(RequestEngineTest, WhenLamSaysThatANodeIsDeadRequestsThatAreActiveEndAsWell) {
+  _req& here = build(LAM_RQISSEND, 1, 5, memory_, 1);
+  EXPECT_TRUE(start(here));
+  communicator_.c_flags |= LAM_CLDEAD;
+  engine_.advance(&here, true);
+  EXPECT_TRUE(world_.given_up.empty()) << "its receiver is on this node, which lives";
+  processes_[1].p_gps.gps_node = 1;
+  world_.blocked = true;
+  engine_.advance(&here, true);
+  EXPECT_EQ(world_.given_up, std::vector<Peer>{1});
+  EXPECT_FALSE(world_.blocked);
+  engine_.lost(1, "");
+  EXPECT_EQ(here.rq_state, LAM_RQSDONE);
+  EXPECT_EQ(here.rq_status.MPI_ERROR, MPI_ERR_LOCALDEAD);
+  communicator_.c_flags = 0;
 }
 
 // As of one-sided operations: the handler starts what comes next.

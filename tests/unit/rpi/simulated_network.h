@@ -81,6 +81,7 @@ class SimulatedWorld final : public World {
   bool progress(bool block) override;
   void interrupt() override {}
   void has_left(Peer peer) override;
+  void give_up(Peer, const char*) override {}
   bool drained() override;
 
  private:
