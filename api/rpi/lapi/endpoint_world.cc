@@ -91,6 +91,7 @@ class EndpointWorld final : public PolledWorld, public HandlerHost {
   bool plan_waking(std::string& reason);
   void begin(Peer peer, const Waiting& operation);
   Submit submit(PeerLink& link, const Waiting& operation);
+  Submit submit_waiting(PeerLink& link, const Waiting& operation);
   void begin_waiting();
   bool has_ended(const PeerLink& link) const;
   void expect_no_more();
@@ -221,6 +222,7 @@ Submit EndpointWorld::submit(PeerLink& link, const Waiting& operation) {
          .send_handler = {reinterpret_cast<void*>(operation.when_done.function), operation.when_done.argument}});
   }
   Outstanding::Item* const item = link.outstanding.add(operation.when_done);
+  if (item == nullptr) throw std::bad_alloc();
   const Submit submitted = endpoint_->get({.target = link.process.rank,
                                            .target_address = operation.remote,
                                            .buffer = operation.data,
@@ -232,11 +234,19 @@ Submit EndpointWorld::submit(PeerLink& link, const Waiting& operation) {
   return submitted;
 }
 
+Submit EndpointWorld::submit_waiting(PeerLink& link, const Waiting& operation) {
+  try {
+    return submit(link, operation);
+  } catch (const std::bad_alloc&) {
+    return Submit::busy;
+  }
+}
+
 void EndpointWorld::begin_waiting() {
   for (PeerLink& link : links_) {
     while (!link.waiting.empty()) {
       const Waiting operation = link.waiting.front();
-      const Submit submitted = submit(link, operation);
+      const Submit submitted = submit_waiting(link, operation);
       if (submitted == Submit::busy) break;
       link.waiting.pop_front();
       --waiting_;
@@ -314,12 +324,19 @@ HeaderVerdict EndpointWorld::run_header_handler(const ArrivedMessage& message) {
   moved_ = true;
   const Peer from = peers_by_rank_[message.source];
   if (links_[from].is_lost) return {.delivery = Delivery::bury, .style = CompletionStyle::inline_local};
+  Outstanding& outstanding = links_[from].outstanding;
+  Outstanding::Item* const item = outstanding.add({});
+  if (item == nullptr) return {.delivery = Delivery::drop};
   const auto* const header = static_cast<const std::byte*>(message.user_header);
   const Landing landing = listener_.arriving({from, {header, message.user_header_length}, message.length});
   HeaderVerdict verdict{.style = CompletionStyle::inline_local, .buffer = landing.buffer};
   if (landing.buffer == nullptr) verdict.delivery = Delivery::bury;
-  if (landing.when_done.function == nullptr) return verdict;
-  Outstanding::Item* const item = links_[from].outstanding.add(landing.when_done);
+  if (landing.again) verdict.delivery = Delivery::drop;
+  if (landing.again || landing.when_done.function == nullptr) {
+    outstanding.forget(item);
+    return verdict;
+  }
+  item->when_done = landing.when_done;
   verdict.completion_handler = verdict.completion_info = item;
   return verdict;
 }

@@ -1,6 +1,8 @@
 // What was begun with each peer and has not ended: it ends when the peer is lost, at the latest.
 #pragma once
 
+#include <new>
+
 #include "api/rpi/lapi/world.h"
 #include "dataplane/base/linked_list.h"
 
@@ -21,9 +23,10 @@ class Outstanding {
   Outstanding(const Outstanding&) = delete;
   Outstanding& operator=(const Outstanding&) = delete;
 
+  // Null: there is no memory.
   Item* add(WhenDone when_done) {
-    auto* const item = new Item{.list = this, .when_done = when_done};
-    items_.push_back(*item);
+    auto* const item = new (std::nothrow) Item{.list = this, .when_done = when_done};
+    if (item != nullptr) items_.push_back(*item);
     return item;
   }
   static void end(Item* item, Outcome outcome) {

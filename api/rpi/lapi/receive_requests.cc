@@ -5,6 +5,8 @@
 #include <cstring>
 #include <memory>
 #include <span>
+#include <utility>
+#include <vector>
 
 namespace openlapi::rpi {
 namespace {
@@ -30,7 +32,7 @@ lam_ssi_rpi_cbuf_msg shown_as(const Arrival& arrival) {
   message.cm_proc = arrival.from->process;
   message.cm_env = {
       static_cast<int4>(arrival.length), envelope.tag, flags, envelope.rank, envelope.context, envelope.number};
-  message.cm_buf = arrival.kept;
+  message.cm_buf = arrival.kept.get();
   message.cm_dont_delete = 1;
   return message;
 }
@@ -118,12 +120,8 @@ Landing ReceiveRequests::arriving(PeerState& from, const Envelope& envelope, std
     look_whether_left(from);
     return landing;
   } catch (const std::bad_alloc&) {
-    memory_exhausted_ = true;
-    if (made != nullptr) {
-      fail_for_memory(*made);
-      remove(*made);
-    }
-    return {};
+    if (made != nullptr) remove(*made);
+    return {.again = true};
   }
 }
 
@@ -164,60 +162,42 @@ Landing ReceiveRequests::keep_overtaker(Arrival& arrival) {
   return landing;
 }
 
-// The message is lost, and the MPI layer is told.
-void ReceiveRequests::fail_for_memory(Arrival& arrival) {
-  if (arrival.receive == nullptr) return;
-  arrival.receive->arrival = nullptr;
-  around_.fail(std::exchange(arrival.receive, nullptr)->request, MPI_ERR_NO_MEM);
-}
-
-// The next of its process: the receive that it meets says where its data go.
+// The next of its process: the receive that it meets says where its data go. Nothing has changed when there is no
+// memory.
 Landing ReceiveRequests::accept(Arrival& arrival) {
+  RequestState* receive = find_asking(arrival);
+  const bool fits = receive != nullptr && !arrival.is_long() && arrival.length <= room_of(*receive->request);
+  const Landing landing =
+      fits ? Landing{receive->request->rq_packbuf, {&ReceiveRequests::when_complete, &arrival}} : keep(arrival);
+  receive == nullptr ? add_unasked(arrival) : meet(arrival, *receive);
   ++arrival.from->next_in;
-  RequestState* receive = take_asking(arrival);
-  if (receive == nullptr) {
-    const Landing landing = keep(arrival);
-    add_unasked(arrival);
-    return landing;
-  }
-  meet(arrival, *receive);
-  const _req& request = *receive->request;
-  if (arrival.is_long() || arrival.length <= room_of(request)) {
-    return {arrival.is_long() ? nullptr : request.rq_packbuf, {&ReceiveRequests::when_complete, &arrival}};
-  }
-  return keep(arrival);
+  return landing;
 }
 
 Landing ReceiveRequests::keep(Arrival& arrival) {
-  if (!arrival.is_long() && arrival.length > 0) {
-    arrival.kept = static_cast<char*>(std::malloc(static_cast<std::size_t>(arrival.length)));
-    if (arrival.kept == nullptr) throw std::bad_alloc();
-  }
-  return {arrival.kept, {&ReceiveRequests::when_complete, &arrival}};
+  const bool has_data = !arrival.is_long() && arrival.length > 0;
+  if (has_data) arrival.kept = std::make_unique_for_overwrite<char[]>(static_cast<std::size_t>(arrival.length));
+  return {arrival.kept.get(), {&ReceiveRequests::when_complete, &arrival}};
 }
 
-// Those that had overtaken what was missing until now.
+// Those that had overtaken what was missing until now. Without memory they stay, to be gone on with later.
 void ReceiveRequests::follow(PeerState& peer) {
-  while (!peer.overtakers.empty()) {
+  while (!peer.stuck && !peer.overtakers.empty()) {
     const auto next = peer.overtakers.find(peer.next_in);
     if (next == peer.overtakers.end()) return;
     Arrival& arrival = *next->second;
+    RequestState* receive = find_asking(arrival);
+    try {
+      receive == nullptr ? add_unasked(arrival) : meet(arrival, *receive);
+    } catch (const std::bad_alloc&) {
+      peer.stuck = true;
+      stuck_.push_back(peer);
+      return;
+    }
+    if (receive != nullptr && arrival.complete) postponed_.push_back(arrival);
     peer.overtakers.erase(next);
     --overtakers_;
     ++peer.next_in;
-    RequestState* receive = take_asking(arrival);
-    try {
-      if (receive == nullptr) {
-        add_unasked(arrival);
-        continue;
-      }
-      meet(arrival, *receive);
-      if (arrival.complete) postponed_.push_back(&arrival);
-    } catch (const std::bad_alloc&) {
-      memory_exhausted_ = true;
-      fail_for_memory(arrival);
-      ignore(arrival);
-    }
   }
 }
 
@@ -228,13 +208,15 @@ void ReceiveRequests::ignore(Arrival& arrival) {
   if (arrival.complete) remove(arrival);
 }
 
-// The first receive that takes it. Probes before it are answered; what the MPI layer has cancelled is passed by.
-RequestState* ReceiveRequests::take_asking(const Arrival& arrival) {
+// The first receive that takes it, still posted. Probes before it are answered; what the MPI layer has cancelled is
+// passed by.
+RequestState* ReceiveRequests::find_asking(const Arrival& arrival) {
   while (Posted* first = posted_.find(arrival.wanted)) {
     RequestState& state = static_cast<RequestState&>(*first);
+    const bool is_waiting = waits(*state.request);
+    if (is_waiting && state.request->rq_type != LAM_RQIPROBE) return &state;
     withdraw(state);
-    if (!waits(*state.request)) continue;
-    if (state.request->rq_type != LAM_RQIPROBE) return &state;
+    if (!is_waiting) continue;
     tell_message(*state.request, arrival, arrival.length);
     around_.finish(state.request);
   }
@@ -257,6 +239,7 @@ void ReceiveRequests::remove_unasked(Arrival& arrival) {
 
 void ReceiveRequests::meet(Arrival& arrival, RequestState& receive) {
   _req& request = *receive.request;
+  withdraw(receive);
   arrival.receive = &receive;
   arrival.deliverable = true;
   receive.arrival = &arrival;
@@ -290,17 +273,29 @@ void ReceiveRequests::drop(Arrival& arrival) {
 
 // It has met a receive, and what came with the envelope is here.
 void ReceiveRequests::deliver(Arrival& arrival) {
+  if (arrival.delivered) return end(arrival, Outcome::done);
   const _req* request = arrival.receive == nullptr ? nullptr : arrival.receive->request;
   const std::uint64_t length = request == nullptr ? 0 : std::min(arrival.length, room_of(*request));
-  if (arrival.is_long() && length > 0) {
-    ++moving_;
-    around_.world().get(arrival.from->number, arrival.envelope.address,
-                        {reinterpret_cast<std::byte*>(request->rq_packbuf), static_cast<std::size_t>(length)},
-                        {&ReceiveRequests::when_read, &arrival});
-    return;
-  }
-  if (arrival.kept != nullptr && length > 0) std::memcpy(request->rq_packbuf, arrival.kept, length);
+  if (arrival.is_long() && length > 0) return read(arrival, static_cast<std::size_t>(length));
+  if (arrival.kept != nullptr && length > 0) std::memcpy(request->rq_packbuf, arrival.kept.get(), length);
   end(arrival, Outcome::done);
+}
+
+void ReceiveRequests::read(Arrival& arrival, std::size_t length) {
+  auto* const room = reinterpret_cast<std::byte*>(arrival.receive->request->rq_packbuf);
+  ++moving_;
+  try {
+    around_.world().get(arrival.from->number, arrival.envelope.address, {room, length},
+                        {&ReceiveRequests::when_read, &arrival});
+  } catch (const std::bad_alloc&) {
+    --moving_;
+    postpone_for_memory(arrival);
+  }
+}
+
+void ReceiveRequests::postpone_for_memory(Arrival& arrival) {
+  short_of_memory_ = true;
+  postponed_.push_back(arrival);
 }
 
 void ReceiveRequests::when_read(void* argument, Outcome outcome) {
@@ -312,9 +307,12 @@ void ReceiveRequests::when_read(void* argument, Outcome outcome) {
 }
 
 void ReceiveRequests::end(Arrival& arrival, Outcome outcome) {
-  if (outcome == Outcome::done) {
-    if (arrival.is_long()) answer(arrival, EnvelopeKind::fetched);
-    if (arrival.envelope.kind == EnvelopeKind::synchronous) answer(arrival, EnvelopeKind::matched);
+  arrival.delivered = outcome == Outcome::done;
+  try {
+    if (arrival.delivered && arrival.is_long()) answer(arrival, EnvelopeKind::fetched);
+    if (arrival.delivered && arrival.envelope.kind == EnvelopeKind::synchronous) answer(arrival, EnvelopeKind::matched);
+  } catch (const std::bad_alloc&) {
+    return postpone_for_memory(arrival);
   }
   RequestState* receive = arrival.receive;
   remove(arrival);
@@ -332,10 +330,16 @@ void ReceiveRequests::answer(const Arrival& arrival, EnvelopeKind kind) {
 }
 
 void ReceiveRequests::do_postponed() {
-  while (!postponed_.empty()) {
-    Arrival& arrival = *postponed_.back();
-    postponed_.pop_back();
-    deliver(arrival);
+  short_of_memory_ = false;
+  while (Arrival* arrival = short_of_memory_ ? nullptr : postponed_.first()) {
+    postponed_.remove(*arrival);
+    deliver(*arrival);
+  }
+  if (PeerState* peer = stuck_.first()) {
+    stuck_.remove(*peer);
+    peer->stuck = false;
+    follow(*peer);
+    look_whether_left(*peer);
   }
 }
 
@@ -360,6 +364,7 @@ void ReceiveRequests::lost(PeerState& peer) {
 }
 
 void ReceiveRequests::forget(PeerState& peer) {
+  if (std::exchange(peer.stuck, false)) stuck_.remove(peer);
   for (const auto& [sequence, arrival] : std::exchange(peer.overtakers, {})) {
     --overtakers_;
     ignore(*arrival);

@@ -3,8 +3,8 @@
 // if they are too long for it, they are kept first.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "api/rpi/lapi/arrival.h"
 #include "api/rpi/lapi/request_state.h"
@@ -26,7 +26,7 @@ class ReceiveRequests {
   // The MPI layer destroys the request.
   void forget(RequestState& receive);
 
-  // A message, no answer, has begun to come. Null buffer and function: it is none that can be, or there is no memory.
+  // A message, no answer, has begun to come. Null buffer and function, and not to come again: it is none that can be.
   Landing arriving(PeerState& from, const Envelope& envelope, std::uint64_t length);
   // `leaves` has come, perhaps before what was sent earlier. False: it is none that can be.
   bool leaving(PeerState& from, const Envelope& envelope);
@@ -40,8 +40,6 @@ class ReceiveRequests {
 
   // Whether nothing is on its way: no data that come or are being read, no message without its predecessors.
   bool quiet() const { return moving_ == 0 && overtakers_ == 0 && postponed_.empty(); }
-  // Once, whether there was no memory for a message.
-  bool take_memory_exhausted() { return std::exchange(memory_exhausted_, false); }
   std::uint64_t matching_steps() const { return posted_.steps() + unasked_.steps(); }
 
  private:
@@ -52,17 +50,18 @@ class ReceiveRequests {
   Landing keep_overtaker(Arrival& arrival);
   Arrival& make(PeerState& from, const Envelope& envelope, std::uint64_t length);
   void remove(Arrival& arrival);
-  void fail_for_memory(Arrival& arrival);
   void ignore(Arrival& arrival);
   Landing keep(Arrival& arrival);
   void follow(PeerState& peer);
-  RequestState* take_asking(const Arrival& arrival);
+  RequestState* find_asking(const Arrival& arrival);
   void add_unasked(Arrival& arrival);
   void remove_unasked(Arrival& arrival);
   void meet(Arrival& arrival, RequestState& receive);
   void complete(Arrival& arrival, Outcome outcome);
   void drop(Arrival& arrival);
   void deliver(Arrival& arrival);
+  void read(Arrival& arrival, std::size_t length);
+  void postpone_for_memory(Arrival& arrival);
   void end(Arrival& arrival, Outcome outcome);
   void answer(const Arrival& arrival, EnvelopeKind kind);
   void look_whether_left(PeerState& from);
@@ -75,9 +74,11 @@ class ReceiveRequests {
   LinkedList<RequestState, &RequestState::asking_links> asking_{};
   LinkedList<Arrival, &Arrival::links> all_{};
   LinkedList<Arrival, &Arrival::unasked_links> all_unasked_{};
-  std::vector<Arrival*> postponed_{};  // deliveries
+  LinkedList<Arrival, &Arrival::postponed_links> postponed_{};  // deliveries
+  LinkedList<PeerState, &PeerState::stuck_links> stuck_{};
   std::uint64_t moving_ = 0, overtakers_ = 0;
-  bool some_lost_ = false, some_left_ = false, memory_exhausted_ = false;
+  bool some_lost_ = false, some_left_ = false;
+  bool short_of_memory_ = false;  // since do_postponed() began
 };
 
 }  // namespace openlapi::rpi

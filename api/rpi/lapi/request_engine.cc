@@ -116,10 +116,9 @@ bool RequestEngine::prepare(MPI_Request first) {
   return may_sleep;
 }
 
-int RequestEngine::move(bool block) {
+void RequestEngine::move(bool block) {
   around_.world().progress(block);
   receives_.do_postponed();
-  return receives_.take_memory_exhausted() ? fail(ENOMEM) : 0;
 }
 
 int RequestEngine::advance(MPI_Request first, bool block) {
@@ -128,7 +127,7 @@ int RequestEngine::advance(MPI_Request first, bool block) {
     if (request->rq_state == LAM_RQSINIT && !around_.layer().start_request(request)) return LAMERROR;
   }
   const bool may_sleep = prepare(first) && !around_.has_changed();  // what was started may have ended
-  if (move(block && may_sleep) != 0) return LAMERROR;
+  move(block && may_sleep);
   return around_.take_changed() ? 1 : 0;
 }
 
@@ -142,7 +141,7 @@ int RequestEngine::destroy(MPI_Request request) {
 }
 
 int RequestEngine::iprobe(MPI_Request request) {
-  if (request->rq_state == LAM_RQSSTART && move(false) != 0) return LAMERROR;
+  if (request->rq_state == LAM_RQSSTART) move(false);
   if (request->rq_state == LAM_RQSDONE) return request->rq_status.MPI_ERROR == MPI_SUCCESS ? 1 : LAMERROR;
   receives_.withdraw(*request_state_of(request));
   request->rq_state = LAM_RQSINIT;
@@ -171,7 +170,7 @@ Landing RequestEngine::arriving(const IncomingMessage& message) {
     return {};
   }
   const Landing landing = receives_.arriving(from, *envelope, message.length);
-  if (landing.when_done.function == nullptr) ++refused_;
+  if (landing.when_done.function == nullptr && !landing.again) ++refused_;
   return landing;
 }
 

@@ -60,7 +60,7 @@ class RequestEngine final : public WorldListener {
   void leave(PeerState& peer);
   bool prepare(MPI_Request first);
   bool end_on_dead_communicator(MPI_Request request);
-  int move(bool block);
+  void move(bool block);
 
   Surroundings around_;
   SendRequests sends_;

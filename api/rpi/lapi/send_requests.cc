@@ -50,15 +50,32 @@ void SendRequests::start(RequestState& send) {
   send.with_world = send.failed = false;
   if (send.to->is_gone()) return around_.fail_dead(request);
   const Envelope envelope = envelope_for(send);
-  ++send.to->next_out;
   around_.activate(request);
+  try {
+    send_off(send, envelope);
+  } catch (...) {
+    waiting_.erase(std::exchange(send.name, 0));
+    send.with_world = false;
+    request->rq_state = LAM_RQSSTART;
+    throw;
+  }
+}
+
+// What was not sent has no number: its successors would wait for it.
+void SendRequests::send_off(RequestState& send, const Envelope& envelope) {
+  const _req& request = *send.request;
+  PeerState& to = *send.to;
   std::array<std::byte, kMostEnvelope> room;
   const auto header = encode(envelope, room);
-  if (envelope.kind == EnvelopeKind::long_message) return around_.world().send_message(send.to->number, header, {}, {});
-  send.with_world = true;
-  const std::span data(reinterpret_cast<const std::byte*>(request->rq_packbuf),
-                       static_cast<std::size_t>(request->rq_packsize));
-  around_.world().send_message(send.to->number, header, data, {&SendRequests::when_sent, &send});
+  if (envelope.kind == EnvelopeKind::long_message) {
+    around_.world().send_message(to.number, header, {}, {});
+  } else {
+    send.with_world = true;
+    const std::span data(reinterpret_cast<const std::byte*>(request.rq_packbuf),
+                         static_cast<std::size_t>(request.rq_packsize));
+    around_.world().send_message(to.number, header, data, {&SendRequests::when_sent, &send});
+  }
+  ++to.next_out;
 }
 
 void SendRequests::when_sent(void* argument, Outcome outcome) {

@@ -28,6 +28,7 @@ class SendRequests {
   void lost(const PeerState& peer);
 
  private:
+  void send_off(RequestState& send, const Envelope& envelope);
   static void when_sent(void* argument, Outcome outcome);
   void sent(RequestState& send, Outcome outcome);
   void end_if_done(RequestState& send);

@@ -37,6 +37,7 @@ struct IncomingMessage {
 struct Landing {
   void* buffer = nullptr;
   WhenDone when_done{};  // once all data are there; also of messages without data
+  bool again = false;    // there is no memory for it now: it is as if it had not come, and comes again later
 };
 
 // What the engine does with what comes. Called inside progress(); and inside send_message() of a message to oneself.
@@ -62,6 +63,7 @@ class World {
   // Of processes so far, lost ones included.
   virtual Peer peers() const = 0;
 
+  // These two throw std::bad_alloc, and then have done nothing.
   // The header is copied at once; the data are the World's until `when_sent`, perhaps before this call returns. To a
   // peer that is lost: `when_sent` tells.
   virtual void send_message(Peer peer, std::span<const std::byte> header, std::span<const std::byte> data,

@@ -97,6 +97,7 @@ void SimulatedWorld::begin(const Event& event) {
   const Flight& flight = *event.flight;
   if (flight.number >= 0 && network_.on_arrival) network_.on_arrival(self_, flight.number);
   const Landing landing = listener_.arriving({event.peer, flight.header, flight.length});
+  if (landing.again) return network_.add(event);
   event.flight->to = static_cast<std::byte*>(landing.buffer);
   event.flight->when_here = landing.when_done;
   network_.add({Event::Kind::completes, self_, event.peer, event.flight});
