@@ -22,6 +22,39 @@ struct _group {
   struct _proc** g_procs; /* by rank */
 };
 
+/* ---- A datatype. Not in the specification: lsra_fastsend and lsra_fastrecv are given one ---- */
+struct _dtype {
+  int dt_format;
+  int dt_flags; /* LAM_DT flags */
+  int dt_commit;
+  int dt_refcount;
+  int dt_f77handle;
+  int dt_label;
+  int dt_align;
+  int dt_upper; /* the bounds, which make the extent */
+  int dt_lower;
+  int dt_size;   /* bytes of data */
+  int dt_dataup; /* the data's own bounds */
+  int dt_datalow;
+
+  /* What it is made of; the MPI layer's */
+  int dt_nelem;
+  int dt_count;
+  int dt_length;
+  MPI_Aint dt_stride;
+  MPI_Datatype dt_dtype;
+  int* dt_lengths;
+  MPI_Aint* dt_disps;
+  MPI_Datatype* dt_dtypes;
+  HASH* dt_keys;
+  int* dt_uargs;
+  char dt_name[MPI_MAX_OBJECT_NAME];
+  long dt_reserved[4];
+};
+
+#define LAM_DTNOPACK 0x0040 /* the data of one lie side by side */
+#define LAM_DTNOXADJ 0x0080 /* and those of the next follow them */
+
 /* ---- A communicator [3.3.4] ---- */
 struct lam_ssi_coll_data;
 struct lam_ssi_coll_lam_basic_data;
@@ -82,6 +115,10 @@ LAM_SSI_PUBLIC extern int lam_num_procs;
 LAM_SSI_PUBLIC struct _proc* lam_topproc(void);
 LAM_SSI_PUBLIC struct _proc* lam_nextproc(void);
 LAM_SSI_PUBLIC int lam_nprocs(void);
+
+/* Not in the specification: rq_seq of the next message that is sent, and whether all processes have one byte order. */
+LAM_SSI_PUBLIC extern int lam_seqnum;
+LAM_SSI_PUBLIC extern int lam_homog;
 
 /* ---- For the MPI layer, as in LAM 7.1 ---- */
 /* The process at this place, new unless it is known; not counted as a reference. NULL: no memory. */

@@ -90,7 +90,7 @@ void check_services(void) {
   struct _proc** procs = lam_procs;
   struct lam_ssi_rpi_envl envelope = {0, 0, 0, 0, 0, 0};
   struct lam_ssi_rpi_cbuf_msg message;
-  int result = lam_num_procs + lam_nprocs() + lam_ssi_rpi_did + lam_ssi_rpi_verbose;
+  int result = lam_num_procs + lam_nprocs() + lam_ssi_rpi_did + lam_ssi_rpi_verbose + lam_seqnum + lam_homog;
   proc = lam_topproc();
   proc = lam_nextproc();
   proc = lam_procadd(&proc->p_gps);
@@ -105,6 +105,36 @@ void check_services(void) {
   lam_ssi_rpi_fill_mpi_status(message.cm_req, 0, 0, result);
   result += lam_ssi_rpi_base_alloc_mem((MPI_Aint)result, (MPI_Info)0, &proc) + lam_ssi_rpi_base_free_mem(proc);
   lam_memcpy(&message.cm_env, &envelope, sizeof envelope);
+}
+
+static void print_datatype(void) {
+  SIZE(struct _dtype);
+  PLACE(struct _dtype, dt_format);
+  PLACE(struct _dtype, dt_flags);
+  PLACE(struct _dtype, dt_commit);
+  PLACE(struct _dtype, dt_refcount);
+  PLACE(struct _dtype, dt_f77handle);
+  PLACE(struct _dtype, dt_label);
+  PLACE(struct _dtype, dt_align);
+  PLACE(struct _dtype, dt_upper);
+  PLACE(struct _dtype, dt_lower);
+  PLACE(struct _dtype, dt_size);
+  PLACE(struct _dtype, dt_dataup);
+  PLACE(struct _dtype, dt_datalow);
+  PLACE(struct _dtype, dt_nelem);
+  PLACE(struct _dtype, dt_count);
+  PLACE(struct _dtype, dt_length);
+  PLACE(struct _dtype, dt_stride);
+  PLACE(struct _dtype, dt_dtype);
+  PLACE(struct _dtype, dt_lengths);
+  PLACE(struct _dtype, dt_disps);
+  PLACE(struct _dtype, dt_dtypes);
+  PLACE(struct _dtype, dt_keys);
+  PLACE(struct _dtype, dt_uargs);
+  PLACE(struct _dtype, dt_name);
+  PLACE(struct _dtype, dt_reserved);
+  VALUE(LAM_DTNOPACK);
+  VALUE(LAM_DTNOXADJ);
 }
 
 static void print_places(void) {
@@ -354,6 +384,7 @@ static int check_specification(void) { return 1; }
 
 int main(void) {
   print_places();
+  print_datatype();
   print_values();
   return check_specification() ? 0 : 1;
 }
