@@ -25,12 +25,14 @@ Host::Host(const RpiModules& modules, MessageLimits limits, int thread_level)
       limits_(limits) {
   mutex_.use(thread_level == MPI_THREAD_MULTIPLE);
   share_unexpected_messages(mutex_.is_used());
+  lam_seqnum = 0;
 }
 
 Host::Host(std::vector<DrivenModule*> modules, ModuleOfProcess module_of, MessageLimits limits, int thread_level)
     : modules_(std::move(modules)), module_of_(std::move(module_of)), limits_(limits) {
   mutex_.use(thread_level == MPI_THREAD_MULTIPLE);
   share_unexpected_messages(mutex_.is_used());
+  lam_seqnum = 0;
 }
 
 Host::~Host() {
@@ -65,7 +67,7 @@ void Host::start(MPI_Request handle) {
   request.rq_status = kInactive;
   if (request.rq_rank == MPI_ANY_SOURCE) request.rq_proc = nullptr;  // a module may have set it
   if (request.is_send()) {
-    request.rq_seq = next_number_++;
+    request.rq_seq = lam_seqnum++;
     request.pack();
   }
   request.is_started = true;
@@ -147,6 +149,8 @@ void Host::free(MPI_Request& handle) {
 }
 
 MPI_Status Host::run(Operation operation) {
+  MPI_Status status{};
+  if (run_fast(operation, status)) return status;
   operation.marks |= LAM_RQFBLKTYPE;
   MPI_Request request = build_and_start(operation);
   return wait(request);

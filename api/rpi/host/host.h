@@ -59,6 +59,7 @@ class Host {
   static void start_in(DrivenModule& module, HostRequest& request);
   DrivenModule& module_of(const HostRequest& request) const;
   void start_parts(HostRequest& whole);
+  bool run_fast(const Operation& operation, MPI_Status& status);
   static bool has_part(const HostRequest& whole, const DrivenModule& module);
   void start_part(HostRequest& whole, DrivenModule& module);
   void settle(HostRequest& whole);
@@ -78,7 +79,6 @@ class Host {
   ModuleOfProcess module_of_;
   MessageLimits limits_;
   mutable OptionalMutex mutex_{};
-  int next_number_ = 0;
   std::vector<HostRequest*> divided_{}, orphans_{};
 };
 

@@ -16,6 +16,8 @@ namespace {
                       "; allowed: " + allowed);
 }
 
+}  // namespace
+
 void check(const Operation& operation, int largest_tag) {
   const auto [type, buffer, layout, peer, tag, comm, marks] = operation;
   const bool sends = type < LAM_RQIRECV;
@@ -31,8 +33,6 @@ void check(const Operation& operation, int largest_tag) {
   const bool any = peer == MPI_PROC_NULL || (peer == MPI_ANY_SOURCE && !sends);
   if (!any && (peer < 0 || peer >= ranks)) refuse("rank", peer, "0 to " + std::to_string(ranks - 1));
 }
-
-}  // namespace
 
 HostRequest::HostRequest(const Operation& operation, int largest_tag) : _req{}, layout(operation.layout) {
   check(operation, largest_tag);

@@ -29,6 +29,9 @@ struct Operation {
   int marks = 0;  // LAM_RQFPERSIST, LAM_RQFBLKTYPE
 };
 
+// Throws SsiError: its type, size, peer or tag is none.
+void check(const Operation& operation, int largest_tag);
+
 struct DrivenModule;
 
 // What MPI_Request points to in this host.

@@ -37,6 +37,9 @@ extern void _m2l_fillsys(int sender_node, int sender_index, int node, int index,
 
 /* Requests that are active: modules count them down. */
 extern int lam_rq_nactv __attribute__((weak));
+/* As in mpisys.h. */
+extern int lam_seqnum __attribute__((weak));
+extern int lam_homog __attribute__((weak));
 /* Makes a request ready and has the module start it. 0, or LAMERROR. */
 extern int _mpi_req_start(MPI_Request request) __attribute__((weak));
 /* MPI_ERROR of a status. */

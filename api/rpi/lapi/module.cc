@@ -13,6 +13,7 @@
 
 #define LAM_SSI_RPI_1_1_0
 #include "api/rpi/lapi/endpoint_world.h"
+#include "api/rpi/lapi/fast_messages.h"
 #include "api/rpi/lapi/joined_worlds.h"
 #include "api/rpi/lapi/lam_host.h"
 #include "api/rpi/lapi/lam_messages.h"
@@ -29,9 +30,12 @@ constexpr int kTimeout = 900, kLeastTimeout = 10, kLongestTimeout = 86400;  // s
 
 class LamLayer final : public MpiLayer {
  public:
+  void request_begun() override { ++lam_rq_nactv; }
   void request_ended() override { --lam_rq_nactv; }
   bool start_request(MPI_Request request) override { return _mpi_req_start(request) == 0; }
   int error_of(int error_class) override { return lam_mkerr(error_class, 0); }
+  int next_number() override { return lam_seqnum++; }
+  bool is_homogeneous() override { return lam_homog != 0; }
 };
 
 // From init to finalize.
@@ -46,6 +50,7 @@ struct Running {
   RequestEngine engine;
   std::vector<_proc*> processes{};  // by Peer; null: it was finalised
   JoinedWorlds worlds;              // ends before the engine that it calls
+  FastMessages fast{engine, layer};
 };
 
 struct Parameters {
@@ -76,7 +81,8 @@ int guarded(Function function) {
 }
 
 bool host_is_known() {
-  return host_has_messages() && &lam_rq_nactv != nullptr && _mpi_req_start != nullptr && lam_mkerr != nullptr;
+  return host_has_messages() && &lam_rq_nactv != nullptr && &lam_seqnum != nullptr && &lam_homog != nullptr &&
+         _mpi_req_start != nullptr && lam_mkerr != nullptr;
 }
 
 int open_module(OPT*) {
@@ -208,6 +214,14 @@ int destroy(MPI_Request request) {
 int iprobe(MPI_Request request) {
   return guarded([&] { return running->engine.iprobe(request); });
 }
+int fast_send(char* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
+  return guarded([&] { return running->fast.send({buffer, count, type, to, tag, comm}); });
+}
+int fast_receive(char* buffer, int count, MPI_Datatype type, int from, int* tag, MPI_Comm comm, MPI_Status* status,
+                 int* number) {
+  return guarded([&] { return running->fast.receive({buffer, count, type, from, *tag, comm}, *tag, status, *number); });
+}
+
 int interrupt() {
   if (running != nullptr) running->worlds.interrupt();
   return 0;
@@ -220,8 +234,8 @@ const lam_ssi_rpi_actions_1_1_0_t actions{.lsra_addprocs = add_processes,
                                           .lsra_advance = advance,
                                           .lsra_destroy = destroy,
                                           .lsra_iprobe = iprobe,
-                                          .lsra_fastrecv = nullptr,
-                                          .lsra_fastsend = nullptr,
+                                          .lsra_fastrecv = fast_receive,
+                                          .lsra_fastsend = fast_send,
                                           .lsra_alloc_mem = lam_ssi_rpi_base_alloc_mem,
                                           .lsra_free_mem = lam_ssi_rpi_base_free_mem,
                                           .lsra_interrupt = interrupt,

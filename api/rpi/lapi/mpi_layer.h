@@ -9,6 +9,8 @@ class MpiLayer {
  public:
   virtual ~MpiLayer() = default;
 
+  // A request of the module itself is active from now on.
+  virtual void request_begun() = 0;
   // A request that was started is active no more.
   virtual void request_ended() = 0;
   // A request of the list that has not been started yet: the layer makes it ready and calls the module's start().
@@ -16,6 +18,10 @@ class MpiLayer {
   virtual bool start_request(MPI_Request request) = 0;
   // MPI_ERROR of a status, for an error class.
   virtual int error_of(int error_class) = 0;
+  // rq_seq of the next message that is sent.
+  virtual int next_number() = 0;
+  // All processes have one byte order: data are sent as they are.
+  virtual bool is_homogeneous() = 0;
 };
 
 }  // namespace openlapi::rpi

@@ -58,9 +58,12 @@ class QuietEngine : public testing::Test, public MpiLayer {
     for (_req& request : requests_) engine_.destroy(&request);
   }
 
+  void request_begun() override { ++active_; }
   void request_ended() override { --active_; }
   bool start_request(MPI_Request request) override { return start(*request); }
   int error_of(int error_class) override { return error_class; }
+  int next_number() override { return 0; }
+  bool is_homogeneous() override { return true; }
 
   _req& build(int type, int rank, int tag, void* memory, std::size_t size) {
     _req& request = requests_.emplace_back();

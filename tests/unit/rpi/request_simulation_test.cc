@@ -21,6 +21,11 @@ struct Trial {
     for (unsigned rank = 0; rank < count; ++rank) {
       processes.push_back(std::make_unique<SimulatedProcess>(job, rank, count));
     }
+    job.network.while_asleep = [this](Peer asleep) {
+      each_living([&](SimulatedProcess& process) {
+        if (&process != processes[asleep].get()) process.move();
+      });
+    };
     job.network.on_arrival = [this](Peer process, int number) { job.model.arrived(process, number); };
   }
 

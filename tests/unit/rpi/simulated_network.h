@@ -52,6 +52,8 @@ class SimulatedNetwork {
 
   // Told before the listener: message `number` begins to arrive.
   std::function<void(Peer, int)> on_arrival{};
+  // A process that may sleep has nothing to do: others go on.
+  std::function<void(Peer)> while_asleep{};
 
  private:
   friend class SimulatedWorld;

@@ -24,6 +24,8 @@ SimulatedProcess::SimulatedProcess(Job& job, unsigned rank, unsigned processes)
     engine_.add_process(process);
     members_.push_back(&process);
   }
+  bytes_.dt_size = bytes_.dt_commit = 1;
+  bytes_.dt_flags = LAM_DTNOPACK | LAM_DTNOXADJ;
   group_.g_nprocs = static_cast<int>(processes);
   group_.g_myrank = static_cast<int>(rank);
   group_.g_procs = members_.data();
@@ -158,6 +160,47 @@ SimulatedProcess::Requests::iterator SimulatedProcess::destroy(Requests::iterato
   return requests_.erase(made);
 }
 
+// ---- Without a request ----
+
+void SimulatedProcess::fast_send(unsigned to) {
+  const Wanted message{static_cast<int>(job_.below(kContexts)), static_cast<int>(rank_),
+                       static_cast<int>(job_.below(kTags))};
+  std::vector<char> buffer(job_.below(kMostShort + 1));
+  next_number_ = job_.model.send({rank_, to, message, buffer.size()});
+  for (std::size_t place = 0; place < buffer.size(); ++place) buffer[place] = byte_of(next_number_, place);
+  job_.network.announce(next_number_);
+  const int error = fast_.send({buffer.data(), static_cast<int>(buffer.size()), &bytes_, static_cast<int>(to),
+                                message.tag, &communicators_[static_cast<std::size_t>(message.context)]});
+  job_.network.announce(-1);
+  const bool failed = error == 1000 + MPI_ERR_LOCALDEAD && job_.network.knows_dead(rank_, to);
+  job_.expect(error == MPI_SUCCESS || failed, "a fast send failed");
+}
+
+// Of what has come: a program of one thread would wait for the rest in vain.
+void SimulatedProcess::fast_receive(const Wanted& wanted) {
+  if (!job_.exact || wanted.rank == MPI_ANY_SOURCE || !job_.model.unasked(rank_, wanted)) return;
+  SimulatedRequest made;
+  made.buffer.assign(job_.below(4) == 0 ? job_.below(80) + 1 : 500, kUntouched);
+  made.number = ++job_.receives;
+  job_.model.post(rank_, made.number, wanted, false);
+  _req& request = made.request;
+  request.rq_type = LAM_RQIRECV;
+  request.rq_rank = wanted.rank;
+  request.rq_tag = wanted.tag;
+  request.rq_cid = wanted.context;
+  int tag = wanted.tag;
+  const int error = fast_.receive({made.buffer.data(), static_cast<int>(made.buffer.size()), &bytes_, wanted.rank,
+                                   wanted.tag, &communicators_[static_cast<std::size_t>(wanted.context)]},
+                                  tag, &request.rq_status, request.rq_seq);
+  job_.expect(error == request.rq_status.MPI_ERROR && tag == request.rq_status.MPI_TAG,
+              "a fast receive says two things");
+  if (error == 1000 + MPI_ERR_TRUNCATE) {
+    request.rq_flags |= LAM_RQFTRUNC;
+    request.rq_status.MPI_ERROR = MPI_SUCCESS;
+  }
+  check_receive(made);
+}
+
 // ---- What a program does ----
 
 Wanted SimulatedProcess::random_wanted() {
@@ -185,7 +228,9 @@ SimulatedRequest* SimulatedProcess::random_started_receive() {
 }
 
 void SimulatedProcess::act() {
-  const std::size_t choice = job_.below(20);
+  const std::size_t choice = job_.below(24);
+  if (choice > 21) return fast_receive(random_wanted());
+  if (choice > 19) return fast_send(static_cast<unsigned>(job_.below(processes_.size())));
   if (choice < 7) return send(static_cast<unsigned>(job_.below(processes_.size())), static_cast<int>(job_.below(4)));
   if (choice < 14) {
     const std::size_t room = job_.below(4) == 0 ? job_.below(80) : 500;

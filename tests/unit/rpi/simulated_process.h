@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "api/rpi/lapi/fast_messages.h"
 #include "api/rpi/lapi/request_engine.h"
 #include "tests/unit/rpi/matching_model.h"
 #include "tests/unit/rpi/simulated_network.h"
@@ -54,13 +55,18 @@ class SimulatedProcess final : public MpiLayer {
   void receive_rest();
   void cancel_rest();
   int advance(bool block);
+  // As another call of its program would.
+  void move() { engine_.advance(nullptr, false); }
   bool has_active() const { return active_ > 0; }
   RequestEngine& engine() { return engine_; }
   World& world() { return world_; }
 
+  void request_begun() override { ++active_; }
   void request_ended() override { --active_; }
   bool start_request(MPI_Request) override { return false; }
   int error_of(int error_class) override { return error_class + 1000; }
+  int next_number() override { return next_number_; }
+  bool is_homogeneous() override { return true; }
 
  private:
   using Requests = std::list<SimulatedRequest>;
@@ -69,6 +75,8 @@ class SimulatedProcess final : public MpiLayer {
   void start(SimulatedRequest& made);
   void cancel(SimulatedRequest& made);
   void iprobe(const Wanted& wanted);
+  void fast_send(unsigned to);
+  void fast_receive(const Wanted& wanted);
   void restart_or_destroy();
   Requests::iterator destroy(Requests::iterator made);
   void look_at_ended();
@@ -83,9 +91,12 @@ class SimulatedProcess final : public MpiLayer {
   std::vector<_proc> processes_;
   std::vector<_proc*> members_;
   _group group_{};
+  _dtype bytes_{};
   std::vector<_comm> communicators_;
   RequestEngine engine_{*this, kMostShort};
   SimulatedWorld world_;
+  FastMessages fast_{engine_, *this};
+  int next_number_ = 0;
   Requests requests_{};
   int active_ = 0;
 };
