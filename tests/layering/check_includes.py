@@ -128,7 +128,7 @@ ONLY_IN = [
                  "nic/dpdk/packet_ring.cc",
                  "control/", "shm/", "bench/", "samples/", "tests/"]),
     (r"sys/mman\.h", "memory maps", ["shm/", "nic/udp/udp_setup", "nic/dpdk/dpdk_setup", "nic/verbs/registered_memory",
-                                     "nic/verbs/memory_monitor", "control/job/pmix/",
+                                     "nic/verbs/memory_monitor", "api/rpi/lapi/transfer_memory", "control/job/pmix/",
                                      "control/client/", "control/daemon/adapters/", "api/arguments/argument_checks.cc", "bench/", "tests/"]),
     (r"thread|mutex|shared_mutex|condition_variable|future|semaphore|latch|barrier|stop_token|pthread\.h|threads\.h",
      "threads", ["dataplane/poller/", "dataplane/base/cancellation.h", "nic/verbs/memory_monitor.cc",

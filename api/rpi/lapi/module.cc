@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <iterator>
 #include <memory>
@@ -19,6 +20,7 @@
 #include "api/rpi/lapi/lam_messages.h"
 #include "api/rpi/lapi/process_group.h"
 #include "api/rpi/lapi/request_engine.h"
+#include "api/rpi/lapi/transfer_memory.h"
 
 namespace openlapi::rpi {
 
@@ -222,6 +224,35 @@ int fast_receive(char* buffer, int count, MPI_Datatype type, int from, int* tag,
   return guarded([&] { return running->fast.receive({buffer, count, type, from, *tag, comm}, *tag, status, *number); });
 }
 
+// It outlives the module's use: so does what a program has allocated.
+TransferMemory& transfer_memory() {
+  static TransferMemory* memory = new TransferMemory;
+  return *memory;
+}
+
+int allocate_memory(MPI_Aint size, MPI_Info, void* base) {
+  if (size < 0) {
+    errno = EINVAL;
+    return refuse("MPI_Alloc_mem of " + std::to_string(size) + " bytes is not allowed: it is 0 or more");
+  }
+  void* const memory = transfer_memory().allocate(static_cast<std::size_t>(size));
+  if (memory == nullptr) {
+    errno = ENOMEM;
+    return LAMERROR;
+  }
+  std::memcpy(base, &memory, sizeof memory);
+  return 0;
+}
+
+int free_memory(void* base) {
+  if (transfer_memory().free(base)) return 0;
+  errno = EINVAL;
+  char address[32];
+  std::snprintf(address, sizeof address, "%p", base);
+  return refuse(std::string("MPI_Free_mem of ") + address +
+                " is not allowed: it is what MPI_Alloc_mem has given, once");
+}
+
 int interrupt() {
   if (running != nullptr) running->worlds.interrupt();
   return 0;
@@ -236,8 +267,8 @@ const lam_ssi_rpi_actions_1_1_0_t actions{.lsra_addprocs = add_processes,
                                           .lsra_iprobe = iprobe,
                                           .lsra_fastrecv = fast_receive,
                                           .lsra_fastsend = fast_send,
-                                          .lsra_alloc_mem = lam_ssi_rpi_base_alloc_mem,
-                                          .lsra_free_mem = lam_ssi_rpi_base_free_mem,
+                                          .lsra_alloc_mem = allocate_memory,
+                                          .lsra_free_mem = free_memory,
                                           .lsra_interrupt = interrupt,
                                           .lsra_checkpoint = nullptr,
                                           .lsra_continue = nullptr,
