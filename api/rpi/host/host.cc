@@ -216,4 +216,22 @@ void Host::collect_orphans() {
   }
 }
 
+// ---- Checkpoints (4.16 to 4.18) ----
+
+// The three functions have one type.
+void Host::for_each_module(const char* function, lam_ssi_rpi_checkpoint_fn_t lam_ssi_rpi_actions_1_1_0_t::*member) {
+  const std::lock_guard lock(mutex_);
+  for (const DrivenModule* module : modules_) {
+    if (module->actions.*member == nullptr) throw ssi::SsiError("rpi module " + module->name + " has no checkpoints");
+  }
+  for (const DrivenModule* module : modules_) {
+    if ((module->actions.*member)() != 0) fail(*module, function);
+    settle_all();
+  }
+}
+
+void Host::checkpoint() { for_each_module("checkpoint", &lam_ssi_rpi_actions_1_1_0_t::lsra_checkpoint); }
+void Host::go_on() { for_each_module("continue", &lam_ssi_rpi_actions_1_1_0_t::lsra_continue); }
+void Host::restart() { for_each_module("restart", &lam_ssi_rpi_actions_1_1_0_t::lsra_restart); }
+
 }  // namespace openlapi::rpi

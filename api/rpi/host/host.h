@@ -50,6 +50,11 @@ class Host {
   MPI_Status probe(MPI_Comm comm, int source, int tag);
   // Lets modules work. True: some request's state has changed.
   bool progress();
+  // All processes call it: nothing is on its way between them until they call one of the next two (4.16 to 4.18).
+  void checkpoint();
+  void go_on();
+  // All paths are made anew.
+  void restart();
   // Requests that were freed and are not done yet.
   std::size_t orphans() const;
 
@@ -69,6 +74,7 @@ class Host {
   bool probe_parts(HostRequest& probe);
   bool probe_in(DrivenModule& module, HostRequest& probe);
   void complete(MPI_Request& request, MPI_Status* status);
+  void for_each_module(const char* function, lam_ssi_rpi_checkpoint_fn_t lam_ssi_rpi_actions_1_1_0_t::*member);
   void leave_lists(HostRequest& request);
   void end_life(HostRequest* request);
   void collect_orphans();

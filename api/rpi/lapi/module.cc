@@ -13,6 +13,7 @@
 #include <vector>
 
 #define LAM_SSI_RPI_1_1_0
+#include "api/rpi/lapi/checkpoint.h"
 #include "api/rpi/lapi/endpoint_world.h"
 #include "api/rpi/lapi/fast_messages.h"
 #include "api/rpi/lapi/joined_worlds.h"
@@ -40,19 +41,27 @@ class LamLayer final : public MpiLayer {
   bool is_homogeneous() override { return lam_homog != 0; }
 };
 
+JoinedWorlds::Open over_transports(Nanoseconds timeout) {
+  return [timeout](JoinedJob& job, std::span<const WorldProcess> group, WorldListener& listener, std::string& reason) {
+    return open_endpoint_world(job, group, timeout, listener, reason);
+  };
+}
+
 // From init to finalize.
 struct Running {
   Running(std::size_t most_short, Nanoseconds timeout)
       : engine(layer, most_short),
-        worlds(engine,
-               [timeout](JoinedJob& job, std::span<const WorldProcess> group, WorldListener& listener,
-                         std::string& reason) { return open_endpoint_world(job, group, timeout, listener, reason); }) {}
+        open(over_transports(timeout)),
+        worlds(std::make_unique<JoinedWorlds>(engine, open)) {}
 
   LamLayer layer;
   RequestEngine engine;
+  const JoinedWorlds::Open open;
   std::vector<_proc*> processes{};  // by Peer; null: it was finalised
-  JoinedWorlds worlds;              // ends before the engine that it calls
+  std::vector<JoinedGroup> groups{};
+  std::unique_ptr<JoinedWorlds> worlds;  // ends before the engine that it calls
   FastMessages fast{engine, layer};
+  bool is_quiet = false;  // from a checkpoint on, until the job goes on or is restarted
 };
 
 struct Parameters {
@@ -108,16 +117,23 @@ int query(int* priority, int* thread_min, int* thread_max) {
   return 1;
 }
 
+_proc* find(std::span<_proc* const> processes, const _gps& gps) {
+  const auto found =
+      std::ranges::find_if(processes, [&](const _proc* each) { return each != nullptr && is_same(each->p_gps, gps); });
+  return found == processes.end() ? nullptr : *found;
+}
+
 // Of a group: those of `added` are new. `added` gets the order of the World's peers.
-std::vector<JoinedWorlds::Member> members_of(const ProcessGroup& group, std::vector<_proc*>& added) {
+std::vector<JoinedWorlds::Member> members_of(const ProcessGroup& group, std::span<_proc* const> known,
+                                             std::vector<_proc*>& added, JoinedGroup& joined) {
   std::vector<JoinedWorlds::Member> members;
   std::vector<_proc*> ordered;
   for (std::uint32_t rank = 0; rank < group.members.size(); ++rank) {
     const _gps& gps = group.members[rank];
-    const auto found = std::ranges::find_if(added, [&](const _proc* process) { return is_same(process->p_gps, gps); });
-    const bool is_near = gps.gps_node == lam_myproc->p_gps.gps_node;
-    members.push_back({.process = {rank, is_near ? gps.gps_pid : 0}, .is_new = found != added.end()});
-    if (found != added.end()) ordered.push_back(*found);
+    _proc* const found = find(added, gps);
+    members.push_back(member_of(rank, gps, found != nullptr));
+    joined.members.push_back({found != nullptr ? found : find(known, gps), found != nullptr});
+    if (found != nullptr) ordered.push_back(found);
   }
   added = std::move(ordered);
   return members;
@@ -131,8 +147,10 @@ std::vector<_gps> places_of(std::span<_proc* const> processes) {
 
 int join(Running& run, const ProcessGroup& group, std::vector<_proc*> added) {
   std::string reason;
-  const std::vector<JoinedWorlds::Member> members = members_of(group, added);
-  if (!run.worlds.add(group.bootstrap, members, reason)) return refuse(reason);
+  JoinedGroup joined;
+  const std::vector<JoinedWorlds::Member> members = members_of(group, run.processes, added, joined);
+  if (!run.worlds->add(group.bootstrap, members, reason)) return refuse(reason);
+  run.groups.push_back(std::move(joined));
   for (_proc* process : added) {
     run.engine.add_process(*process);
     run.processes.push_back(process);
@@ -148,10 +166,18 @@ int begin(std::span<_proc* const> processes, int most_short, int timeout) {
   std::string reason;
   const bool was_spawned = (lam_myproc->p_mode & LAM_PCLIENT) != 0;
   if (!meet_at_start(places_of(processes), lam_myproc->p_gps, was_spawned, group, reason)) return refuse(reason);
-  begun->engine.use(begun->worlds);
+  begun->engine.use(*begun->worlds);
   if (join(*begun, group, {processes.begin(), processes.end()}) != 0) return LAMERROR;
   running = begun.release();
   return 0;
+}
+
+// What moves messages: after a restart that has failed there are no paths.
+template <class Function>
+int moving(Function function) {
+  if (running->worlds != nullptr) return guarded(function);
+  errno = ENOTCONN;
+  return LAMERROR;
 }
 
 // LAM also tells of processes that it has told of before.
@@ -169,23 +195,30 @@ int add_new(std::span<_proc* const> processes) {
 }
 
 int add_processes(struct _proc** processes, int count) {
-  return guarded([&] { return add_new({processes, static_cast<std::size_t>(count)}); });
+  return moving([&] { return add_new({processes, static_cast<std::size_t>(count)}); });
 }
 
 int end_process(_proc* process) {
   const auto place = std::ranges::find(running->processes, process);
   if (place == running->processes.end()) return 0;
-  running->engine.leave(*process);
+  if (running->worlds != nullptr) running->engine.leave(*process);
   running->engine.remove_process(*process);
-  running->worlds.remove(static_cast<Peer>(place - running->processes.begin()));
+  if (running->worlds != nullptr) running->worlds->remove(static_cast<Peer>(place - running->processes.begin()));
+  for (JoinedGroup& group : running->groups) {
+    for (JoinedGroup::Member& member : group.members) {
+      if (member.process == process) member.process = nullptr;
+    }
+  }
   process->p_mode &= ~(LAM_PRPIINIT | LAM_PRPICONNECT);
   *place = nullptr;
   return 0;
 }
 
 int end() {
-  running->engine.leave();
-  running->worlds.drain();
+  if (running->worlds != nullptr) {
+    running->engine.leave();
+    running->worlds->drain();
+  }
   for (_proc* process : running->processes) {
     if (process == nullptr) continue;
     running->engine.remove_process(*process);
@@ -205,23 +238,23 @@ int build(MPI_Request request) {
   return guarded([&] { return running->engine.build(request); });
 }
 int start(MPI_Request, MPI_Request request) {
-  return guarded([&] { return running->engine.start(request); });
+  return moving([&] { return running->engine.start(request); });
 }
 int advance(MPI_Request first, int block) {
-  return guarded([&] { return running->engine.advance(first, block != 0); });
+  return moving([&] { return running->engine.advance(first, block != 0); });
 }
 int destroy(MPI_Request request) {
   return guarded([&] { return running == nullptr ? 0 : running->engine.destroy(request); });
 }
 int iprobe(MPI_Request request) {
-  return guarded([&] { return running->engine.iprobe(request); });
+  return moving([&] { return running->engine.iprobe(request); });
 }
 int fast_send(char* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
-  return guarded([&] { return running->fast.send({buffer, count, type, to, tag, comm}); });
+  return moving([&] { return running->fast.send({buffer, count, type, to, tag, comm}); });
 }
 int fast_receive(char* buffer, int count, MPI_Datatype type, int from, int* tag, MPI_Comm comm, MPI_Status* status,
                  int* number) {
-  return guarded([&] { return running->fast.receive({buffer, count, type, from, *tag, comm}, *tag, status, *number); });
+  return moving([&] { return running->fast.receive({buffer, count, type, from, *tag, comm}, *tag, status, *number); });
 }
 
 // It outlives the module's use: so does what a program has allocated.
@@ -254,8 +287,35 @@ int free_memory(void* base) {
 }
 
 int interrupt() {
-  if (running != nullptr) running->worlds.interrupt();
+  if (running != nullptr && running->worlds != nullptr) running->worlds->interrupt();
   return 0;
+}
+
+int checkpoint_begins() {
+  return moving([&] {
+    std::string reason;
+    running->is_quiet = make_quiet(running->engine, running->groups, reason);
+    return running->is_quiet ? 0 : refuse(reason);
+  });
+}
+
+// The paths are still there.
+int job_continues() {
+  running->is_quiet = false;
+  return 0;
+}
+
+int job_restarts() {
+  return guarded([&] {
+    if (!std::exchange(running->is_quiet, false)) return refuse("no restart without a checkpoint before");
+    std::string reason;
+    running->worlds.reset();
+    auto worlds = open_again(running->engine, running->open, running->groups, reason);
+    if (worlds == nullptr) return refuse(reason);
+    running->engine.use(*worlds);
+    running->worlds = std::move(worlds);
+    return 0;
+  });
 }
 
 const lam_ssi_rpi_actions_1_1_0_t actions{.lsra_addprocs = add_processes,
@@ -270,9 +330,9 @@ const lam_ssi_rpi_actions_1_1_0_t actions{.lsra_addprocs = add_processes,
                                           .lsra_alloc_mem = allocate_memory,
                                           .lsra_free_mem = free_memory,
                                           .lsra_interrupt = interrupt,
-                                          .lsra_checkpoint = nullptr,
-                                          .lsra_continue = nullptr,
-                                          .lsra_restart = nullptr,
+                                          .lsra_checkpoint = checkpoint_begins,
+                                          .lsra_continue = job_continues,
+                                          .lsra_restart = job_restarts,
                                           .lsra_tv_queue_support = 1};
 
 const lam_ssi_rpi_actions_1_1_0_t* initialise_module(struct _proc** processes, int count, int*, int*) {

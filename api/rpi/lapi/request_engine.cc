@@ -149,9 +149,10 @@ int RequestEngine::iprobe(MPI_Request request) {
   return 0;
 }
 
-void RequestEngine::drain() {
-  around_.world().progress(!quiet());
+bool RequestEngine::drain() {
+  const bool moved = around_.world().progress(false);
   receives_.do_postponed();
+  return moved;
 }
 
 Landing RequestEngine::arriving(const IncomingMessage& message) {
@@ -177,6 +178,7 @@ Landing RequestEngine::arriving(const IncomingMessage& message) {
 void RequestEngine::lost(Peer peer, const char* /*reason*/) {
   if (peer >= peers_.size() || peers_[peer]->process == nullptr) return;
   peers_[peer]->lost = !peers_[peer]->left;
+  has_lost_ = has_lost_ || peers_[peer]->lost;
   sends_.lost(*peers_[peer]);
   receives_.lost(*peers_[peer]);
 }

@@ -44,10 +44,12 @@ class RequestEngine final : public WorldListener {
 
   // Whether nothing of this process is on its way: what it has sent has been taken, and what it was sent is here.
   bool quiet() { return receives_.quiet() && around_.world().drained(); }
-  // One step towards that; sleeps while this process is not quiet. What is taken may be answered: nothing is on its way
-  // when all processes have been quiet three times, with a barrier behind each (messages, reading them, saying so),
-  // while none of them starts a request. Whoever waits in a barrier goes on with this: others may need what it takes.
-  void drain();
+  // One step towards that. False: nothing has moved. What is taken may be answered: nothing is on its way when all
+  // processes have been quiet three times, with a barrier behind each (messages, reading them, saying so), taking these
+  // steps also at the barriers, and none begins anything meanwhile.
+  bool drain();
+  // A process has died, or cannot be reached any more.
+  bool has_lost() const { return has_lost_; }
 
   Landing arriving(const IncomingMessage& message) override;
   void lost(Peer peer, const char* reason) override;
@@ -67,6 +69,7 @@ class RequestEngine final : public WorldListener {
   ReceiveRequests receives_{around_};
   std::vector<std::unique_ptr<PeerState>> peers_{};  // by number
   std::uint64_t refused_ = 0;
+  bool has_lost_ = false;
 };
 
 }  // namespace openlapi::rpi

@@ -132,5 +132,16 @@ TEST_F(HostFastTest, AreNotUsedByManyThreads) {
   EXPECT_EQ(calls.sends, 0);
 }
 
+TEST_F(HostFastTest, ModulesWithoutCheckpointsAreNamed) {
+  const auto own = host();
+  module_.actions.lsra_checkpoint = nullptr;
+  try {
+    own->checkpoint();
+    FAIL();
+  } catch (const ssi::SsiError& error) {
+    EXPECT_STREQ(error.what(), ("rpi module " + module_.name + " has no checkpoints").c_str());
+  }
+}
+
 }  // namespace
 }  // namespace openlapi::rpi

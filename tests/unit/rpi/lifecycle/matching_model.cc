@@ -71,13 +71,13 @@ void MatchingModel::take(const std::vector<Match>& matches) {
     judge_order(requests_[index], *message);
     for (std::size_t other = 0; other < index; ++other) {
       const ModelRequest& earlier = requests_[other];
-      require(!earlier.is_active || earlier.is_probe || !earlier.matches(*message),
-              shown(requests_[index]) + " got what an earlier receive waits for: " + shown(*message));
+      if (!earlier.is_active || earlier.is_probe || !earlier.matches(*message)) continue;
+      throw Failure(shown(requests_[index]) + " got what an earlier receive waits for: " + shown(*message));
     }
     for (const auto& [later, sooner] : taken) {
       const bool crossed = later > index && sooner->source == message->source && sooner < message;
-      require(!crossed || !requests_[index].matches(*sooner) || !requests_[later].matches(*message),
-              "two receives got their messages in the wrong order: " + shown(*sooner) + ", " + shown(*message));
+      if (!crossed || !requests_[index].matches(*sooner) || !requests_[later].matches(*message)) continue;
+      throw Failure("two receives got their messages in the wrong order: " + shown(*sooner) + ", " + shown(*message));
     }
   }
 }
@@ -85,8 +85,8 @@ void MatchingModel::take(const std::vector<Match>& matches) {
 void MatchingModel::judge_order(const ModelRequest& request, const ModelMessage& message) const {
   for (const ModelMessage& each : messages_) {
     if (&each == &message) return;
-    require(each.source != message.source || !each.is_open() || !request.matches(each),
-            shown(message) + " overtook " + shown(each) + " to " + shown(request));
+    if (each.source != message.source || !each.is_open() || !request.matches(each)) continue;
+    throw Failure(shown(message) + " overtook " + shown(each) + " to " + shown(request));
   }
 }
 

@@ -1,0 +1,142 @@
+#include "api/rpi/lapi/checkpoint.h"
+
+#include <time.h>
+
+#include <algorithm>
+
+#include "api/rpi/include/mpisys.h"
+#include "api/rpi/lapi/lam_messages.h"
+#include "api/rpi/lapi/meeting_bootstrap.h"
+#include "dataplane/base/monotonic_clock.h"
+
+namespace openlapi::rpi {
+namespace {
+
+// Messages, what their receivers do for them, and the answers to that.
+constexpr int kRounds = 3;
+constexpr timespec kPause{0, 20'000};  // between looks
+constexpr std::byte kHere{0x71};
+
+std::vector<_gps> places_of(const JoinedGroup& group) {
+  std::vector<_gps> places;
+  for (const JoinedGroup::Member& member : group.members) places.push_back(member.process->p_gps);
+  return places;
+}
+
+bool is_complete(const JoinedGroup& group) {
+  return std::ranges::none_of(group.members, [](const auto& member) { return member.process == nullptr; });
+}
+
+bool can_meet(std::span<const JoinedGroup> groups, std::string& reason) {
+  for (const JoinedGroup& group : groups) {
+    if (!group.is_used() || is_complete(group)) continue;
+    reason =
+        "no checkpoint while this process talks to some of the processes that came together, but no more to others";
+    return false;
+  }
+  return true;
+}
+
+// The processes of a group wait for each other, and move what the others are waiting for meanwhile.
+class QuietGroup {
+ public:
+  QuietGroup(RequestEngine& engine, const JoinedGroup& group)
+      : engine_(engine), messages_(open_lam_messages(places_of(group), lam_myproc->p_gps)) {}
+
+  bool make_quiet(std::string& reason) {
+    for (int round = 0; round < kRounds; ++round) {
+      if (!drain(reason) || !meet(Waiting::moves, reason)) return false;
+    }
+    // Nobody takes in what those send who are through first.
+    return meet(Waiting::rests, reason);
+  }
+
+ private:
+  enum class Waiting : bool { moves, rests };
+
+  bool drain(std::string& reason) {
+    const Nanoseconds begin = clock_.now();
+    while (!engine_.quiet()) {
+      if (!engine_.drain()) nanosleep(&kPause, nullptr);
+      if (!may_go_on(begin, "messages are on their way that nobody takes", reason)) return false;
+    }
+    return true;
+  }
+
+  bool meet(Waiting waiting, std::string& reason) {
+    if (messages_->rank() != 0) return say(0, reason) && hear(0, waiting, reason);
+    for (std::uint32_t other = 1; other < messages_->size(); ++other) {
+      if (!hear(other, waiting, reason)) return false;
+    }
+    for (std::uint32_t other = 1; other < messages_->size(); ++other) {
+      if (!say(other, reason)) return false;
+    }
+    return true;
+  }
+
+  bool say(std::uint32_t to, std::string& reason) { return messages_->send(to, std::span(&kHere, 1), reason); }
+
+  bool hear(std::uint32_t from, Waiting waiting, std::string& reason) {
+    const Nanoseconds begin = clock_.now();
+    while (!messages_->has_message(from)) {
+      if (waiting == Waiting::rests || !engine_.drain()) nanosleep(&kPause, nullptr);
+      if (!may_go_on(begin, "a process takes no part in it", reason)) return false;
+    }
+    std::vector<std::byte> said;
+    return messages_->receive(from, said, reason);
+  }
+
+  bool may_go_on(Nanoseconds begin, const char* what, std::string& reason) {
+    if (engine_.has_lost()) {
+      reason = "no checkpoint: a process has died";
+    } else if (clock_.now() - begin > kMostSilence) {
+      reason = std::string("no checkpoint: for 120 seconds ") + what;
+    } else {
+      return true;
+    }
+    return false;
+  }
+
+  RequestEngine& engine_;
+  std::unique_ptr<ProcessMessages> messages_;
+  MonotonicClock clock_;
+};
+
+}  // namespace
+
+bool JoinedGroup::is_used() const {
+  return std::ranges::any_of(members, [](const Member& each) { return each.is_new && each.process != nullptr; });
+}
+
+JoinedWorlds::Member member_of(std::uint32_t rank, const _gps& gps, bool is_new) {
+  const bool is_near = gps.gps_node == lam_myproc->p_gps.gps_node;
+  return {.process = {rank, is_near ? gps.gps_pid : 0}, .is_new = is_new};
+}
+
+bool make_quiet(RequestEngine& engine, std::span<const JoinedGroup> groups, std::string& reason) {
+  if (!can_meet(groups, reason)) return false;
+  for (const JoinedGroup& group : groups) {
+    if (group.is_used() && !QuietGroup(engine, group).make_quiet(reason)) return false;
+  }
+  return true;
+}
+
+std::unique_ptr<JoinedWorlds> open_again(WorldListener& listener, const JoinedWorlds::Open& open,
+                                         std::span<const JoinedGroup> groups, std::string& reason) {
+  auto worlds = std::make_unique<JoinedWorlds>(listener, open);
+  for (const JoinedGroup& group : groups) {
+    if (!group.is_used()) {
+      worlds->leave_out(static_cast<Peer>(std::ranges::count(group.members, true, &JoinedGroup::Member::is_new)));
+      continue;
+    }
+    std::vector<JoinedWorlds::Member> members;
+    for (std::uint32_t rank = 0; rank < group.members.size(); ++rank) {
+      members.push_back(member_of(rank, group.members[rank].process->p_gps, group.members[rank].is_new));
+    }
+    auto bootstrap = open_meeting_bootstrap(open_lam_messages(places_of(group), lam_myproc->p_gps));
+    if (!worlds->add(std::move(bootstrap), members, reason)) return nullptr;
+  }
+  return worlds;
+}
+
+}  // namespace openlapi::rpi

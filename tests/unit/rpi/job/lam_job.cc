@@ -1,0 +1,207 @@
+#include "tests/unit/rpi/job/lam_job.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <new>
+#include <stdexcept>
+#include <vector>
+
+// Modules see what this program has.
+#pragma GCC visibility push(default)
+#include "api/rpi/lapi/lam_host.h"
+#pragma GCC visibility pop
+
+namespace openlapi::rpi {
+namespace {
+
+constexpr int kMostProcesses = 16;
+constexpr timespec kPause{0, 1'000'000};
+
+struct Inbox {
+  int read = -1, write = -1;
+};
+// What processes tell each other before there are messages, and in their ends.
+struct Shared {
+  std::atomic<int> pids[kMostProcesses];
+  char mistakes[kMostProcesses][400];
+};
+
+struct Piece {
+  nmsg head;
+  std::vector<char> bytes;
+};
+
+std::vector<Inbox> inboxes;  // by index
+int own_index = 0;
+std::deque<Piece>& arrived() {
+  static std::deque<Piece> pieces;
+  return pieces;
+}
+
+void take_in() {
+  char room[sizeof(nmsg) + MAXNMSGLEN];
+  for (;;) {
+    const ssize_t size = recv(inboxes[static_cast<std::size_t>(own_index)].read, room, sizeof room, MSG_DONTWAIT);
+    if (size < static_cast<ssize_t>(sizeof(nmsg))) return;
+    Piece& piece = arrived().emplace_back();
+    std::memcpy(&piece.head, room, sizeof piece.head);
+    piece.bytes.assign(room + sizeof piece.head, room + size);
+  }
+}
+
+int send_piece(const nmsg& message, int index) {
+  char room[sizeof(nmsg) + MAXNMSGLEN];
+  const auto length = static_cast<std::size_t>(message.nh_length);
+  std::memcpy(room, &message, sizeof message);
+  if (length > 0) std::memcpy(room + sizeof message, message.nh_msg, length);
+  const int inbox = inboxes[static_cast<std::size_t>(index)].write;
+  while (send(inbox, room, sizeof message + length, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+    if (errno != EAGAIN && errno != EINTR && errno != ENOBUFS) return LAMERROR;
+    take_in();  // who waits for us may be waited for
+    pollfd ready{inbox, POLLOUT, 0};
+    poll(&ready, 1, 1);
+  }
+  return 0;
+}
+
+void become_process(int processes, const Shared& shared) {
+  for (int rank = 0; rank < processes; ++rank) {
+    while (shared.pids[rank].load() == 0) nanosleep(&kPause, nullptr);
+    _gps gps{0, shared.pids[rank].load(), rank, rank};
+    _proc* const process = lam_procadd(&gps);
+    if (rank == own_index) lam_myproc = process;
+  }
+}
+
+[[noreturn]] void run_process(int rank, int processes, Shared& shared, const std::function<void(int)>& work) {
+  int status = 1;
+  own_index = rank;
+  try {
+    become_process(processes, shared);
+    work(rank);
+    status = 0;
+  } catch (const std::exception& error) {
+    std::snprintf(shared.mistakes[rank], sizeof shared.mistakes[rank], "%s", error.what());
+  }
+  std::fflush(nullptr);
+  _exit(status);
+}
+
+std::vector<pid_t> start_processes(int processes, Shared& shared, const std::function<void(int)>& work) {
+  std::vector<pid_t> pids;
+  for (int rank = 0; rank < processes; ++rank) {
+    std::fflush(nullptr);
+    const pid_t pid = fork();
+    if (pid == 0) run_process(rank, processes, shared, work);
+    if (pid < 0) throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
+    shared.pids[rank].store(pid);
+    pids.push_back(pid);
+  }
+  return pids;
+}
+
+// The statuses of all that have ended by then.
+std::vector<int> wait_for(const std::vector<pid_t>& pids, unsigned most_seconds) {
+  constexpr int kRunning = -1;
+  std::vector<int> statuses(pids.size(), kRunning);
+  const auto is_over = [&] { return std::ranges::find(statuses, kRunning) == statuses.end(); };
+  timespec begin{}, now{};
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  for (now = begin; !is_over() && now.tv_sec - begin.tv_sec < static_cast<long>(most_seconds);) {
+    for (std::size_t n = 0; n < pids.size(); ++n) {
+      if (statuses[n] == kRunning && waitpid(pids[n], &statuses[n], WNOHANG) != pids[n]) statuses[n] = kRunning;
+    }
+    nanosleep(&kPause, nullptr);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+  }
+  for (std::size_t n = 0; n < pids.size(); ++n) {
+    if (statuses[n] != kRunning) continue;
+    kill(pids[n], SIGKILL);
+    waitpid(pids[n], nullptr, 0);
+  }
+  return statuses;
+}
+
+}  // namespace
+
+std::string run_lam_job(int processes, unsigned most_seconds, const std::function<void(int rank)>& work) {
+  if (processes < 1 || processes > kMostProcesses) throw std::invalid_argument("a job has 1 to 16 processes");
+  void* const memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  auto& shared = *new (memory) Shared{};
+  inboxes.assign(static_cast<std::size_t>(processes), {});
+  for (Inbox& inbox : inboxes) {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends) != 0) throw std::runtime_error("no sockets");
+    inbox = {ends[0], ends[1]};
+  }
+  const std::vector<int> statuses = wait_for(start_processes(processes, shared, work), most_seconds);
+  std::string wrong;
+  for (int rank = 0; rank < processes; ++rank) {
+    const int status = statuses[static_cast<std::size_t>(rank)];
+    if (status == 0) continue;
+    wrong += "process " + std::to_string(rank) + ": " +
+             (status == -1                    ? "has not come to its end"
+              : shared.mistakes[rank][0] != 0 ? shared.mistakes[rank]
+                                              : ("status " + std::to_string(status)).c_str()) +
+             "\n";
+  }
+  for (const Inbox& inbox : inboxes) {
+    close(inbox.read);
+    close(inbox.write);
+  }
+  munmap(memory, sizeof(Shared));
+  return wrong;
+}
+
+}  // namespace openlapi::rpi
+
+// ---- What LAM's programs have ----
+
+using openlapi::rpi::arrived;
+
+int lam_rq_nactv = 0;
+
+int nsend(nmsg* message) { return openlapi::rpi::send_piece(*message, message->nh_event & 0x7fff); }
+
+int ntry_recv(nmsg* message) {
+  openlapi::rpi::take_in();
+  const auto found = std::ranges::find_if(arrived(), [&](const auto& piece) {
+    return piece.head.nh_event == message->nh_event && piece.head.nh_type == message->nh_type;
+  });
+  if (found == arrived().end()) {
+    errno = EWOULDBLOCK;
+    return LAMERROR;
+  }
+  char* const room = message->nh_msg;
+  const auto length = std::min(static_cast<std::size_t>(message->nh_length), found->bytes.size());
+  *message = found->head;
+  message->nh_msg = room;
+  message->nh_length = static_cast<int4>(length);
+  std::memcpy(room, found->bytes.data(), length);
+  arrived().erase(found);
+  return 0;
+}
+
+void _m2l_fillsys(int, int sender_index, int node, int index, int, int tag, nmsg* message) {
+  message->nh_node = node;
+  message->nh_event = index;
+  message->nh_type = sender_index << 16 | tag;
+}
+
+// This host starts all requests itself.
+int _mpi_req_start(MPI_Request) { return LAMERROR; }
+
+int lam_mkerr(int error_class, int) { return error_class; }
