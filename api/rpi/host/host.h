@@ -86,6 +86,12 @@ class Host {
   MessageLimits limits_;
   mutable OptionalMutex mutex_{};
   std::vector<HostRequest*> divided_{}, orphans_{};
+  // What the last probe of several modules has found with a module that keeps its messages out of the common queue: the
+  // next receive that asks for it has it.
+  struct Probed {
+    DrivenModule* module = nullptr;
+    lam_ssi_rpi_envl envelope{};
+  } probed_{};
 };
 
 }  // namespace openlapi::rpi

@@ -1,8 +1,11 @@
 // The calls of modules. A request for MPI_ANY_SOURCE that several modules may serve has a part in each; the first part
 // that a module gives a message to is the request's, and the others are cancelled before another module is called.
 // Modules give messages to requests only while they are called, so that there is never a second one.
+#include <algorithm>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "api/rpi/host/host.h"
 #include "control/ssi/ssi_error.h"
@@ -22,9 +25,13 @@ void Host::start_in(DrivenModule& module, HostRequest& request) {
 }
 
 void Host::start_parts(HostRequest& whole) {
-  // Messages that have come lie in one queue: the oldest is its module's. A cancelled send's is dropped when its module
-  // looks for one.
+  // What a probe has named comes first; other messages that have come lie in one queue: the oldest is its module's. A
+  // cancelled send's is dropped when its module looks for one.
   lam_ssi_rpi_envl wanted = {0, whole.rq_tag, 0, MPI_ANY_SOURCE, whole.rq_cid, 0};
+  if (probed_.module != nullptr && lam_ssi_rpi_envl_cmp(&probed_.envelope, &wanted) == 0) {
+    start_part(whole, *std::exchange(probed_.module, nullptr));
+    if (whole.rq_state != LAM_RQSSTART) return;
+  }
   while (lam_ssi_rpi_cbuf_msg* message = lam_ssi_rpi_cbuf_find(&wanted)) {
     DrivenModule* module = module_of_(*message->cm_proc);
     if (module == nullptr || has_part(whole, *module)) break;
@@ -126,9 +133,23 @@ bool Host::iprobe(MPI_Comm comm, int source, int tag, MPI_Status* status) {
   return found;
 }
 
+// In the order in which a receive asks for it.
 bool Host::probe_parts(HostRequest& probe) {
-  for (DrivenModule* module : modules_) {
-    if (probe_in(*module, probe)) return true;
+  std::vector<DrivenModule*> order;
+  const auto add = [&](DrivenModule* module) {
+    if (std::ranges::find(order, module) == order.end()) order.push_back(module);
+  };
+  lam_ssi_rpi_envl wanted = {0, probe.rq_tag, 0, MPI_ANY_SOURCE, probe.rq_cid, 0};
+  if (probed_.module != nullptr && lam_ssi_rpi_envl_cmp(&probed_.envelope, &wanted) == 0) add(probed_.module);
+  const lam_ssi_rpi_cbuf_msg* oldest = lam_ssi_rpi_cbuf_find(&wanted);
+  if (DrivenModule* module = oldest == nullptr ? nullptr : module_of_(*oldest->cm_proc)) add(module);
+  std::ranges::for_each(modules_, add);
+  for (DrivenModule* module : order) {
+    if (!probe_in(*module, probe)) continue;
+    const bool is_kept_apart = module->actions.lsra_tv_queue_support == 0;  // others' messages are not older than its
+    probed_ = {is_kept_apart ? module : nullptr,
+               {0, probe.rq_status.MPI_TAG, 0, probe.rq_status.MPI_SOURCE, probe.rq_cid, 0}};
+    return true;
   }
   return false;
 }

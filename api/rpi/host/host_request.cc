@@ -1,6 +1,7 @@
 #include "api/rpi/host/host_request.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -11,7 +12,7 @@
 namespace openlapi::rpi {
 namespace {
 
-[[noreturn]] void refuse(const char* what, int value, const std::string& allowed) {
+[[noreturn]] void refuse(const char* what, std::int64_t value, const std::string& allowed) {
   throw ssi::SsiError(std::string("the ") + what + " of a request is " + std::to_string(value) +
                       "; allowed: " + allowed);
 }
@@ -23,9 +24,13 @@ void check(const Operation& operation, int largest_tag) {
   const bool sends = type < LAM_RQIRECV;
   if (type < LAM_RQISEND || type > LAM_RQIPROBE) refuse("type", type, "0 to 5");
   if (comm == nullptr) throw ssi::SsiError("the communicator of a request is NULL; allowed: one of this host's");
-  if (layout.block < 0 || layout.blocks < 0) refuse("size", layout.size(), "0 and more");
+  const std::int64_t size = std::int64_t{layout.block} * layout.blocks;
+  const bool is_negative = layout.block < 0 || layout.blocks < 0;
+  if (is_negative || size > INT32_MAX) {
+    refuse("size", is_negative ? std::min(layout.block, layout.blocks) : size, "0 to " + std::to_string(INT32_MAX));
+  }
   if (layout.stride < layout.block) refuse("stride", layout.stride, "the block's size and more");
-  if (layout.size() > 0 && buffer == nullptr) throw ssi::SsiError("the buffer of a request is NULL");
+  if (size > 0 && buffer == nullptr) throw ssi::SsiError("the buffer of a request is NULL");
   // Negative tags are those of the MPI layer itself.
   if (tag > largest_tag) refuse("tag", tag, std::to_string(largest_tag) + " at most");
   if (sends && tag == MPI_ANY_TAG) refuse("tag", tag, "no wildcard in a send");

@@ -176,7 +176,7 @@ TEST_F(SelfModuleTest, WhatIsNotAllowedIsRefused) {
   EXPECT_EQ(refusal(send(value, 40000)), "the tag of a request is 40000; allowed: 32767 at most");
   EXPECT_EQ(refusal(receive(value, 1, 1)), "the rank of a request is 1; allowed: 0 to 0");
   EXPECT_EQ(refusal(operation(6, &value, 4, 1)), "the type of a request is 6; allowed: 0 to 5");
-  EXPECT_EQ(refusal(operation(0, &value, -4, 1)), "the size of a request is -4; allowed: 0 and more");
+  EXPECT_EQ(refusal(operation(0, &value, -4, 1)), "the size of a request is -4; allowed: 0 to 2147483647");
   EXPECT_EQ(refusal(operation(0, &value, 4, 1, MPI_PROC_NULL)), "none");
   EXPECT_EQ(host().run(operation(LAM_RQIRECV, &value, 4, 1, MPI_PROC_NULL)).MPI_SOURCE, MPI_PROC_NULL);
 }

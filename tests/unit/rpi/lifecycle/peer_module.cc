@@ -44,6 +44,7 @@ struct Functions {
     actions.lsra_advance = advance;
     actions.lsra_destroy = destroy;
     actions.lsra_iprobe = iprobe;
+    actions.lsra_tv_queue_support = 1;
     peers = {};
     return {.name = "peers" + std::to_string(kModule), .actions = actions};
   }
