@@ -33,6 +33,8 @@ class PreparedWorld final : public World {
     return true;
   }
   void interrupt() override {}
+  void has_left(Peer) override {}
+  void give_up(Peer, const char*) override {}
   bool drained() override { return true; }
   void end(Outcome outcome) { waiting.function(waiting.argument, outcome); }
 
