@@ -1,5 +1,6 @@
 /* A program for LAM/MPI: process 1 kills itself, and process 0 waits for a message from it, for room for one to it, or
- * for a message from anybody, as the first argument says. Prints what that ended with. */
+ * for a message from anybody, or looks for one again and again, as the first argument says. Prints what that ended
+ * with. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,6 +20,12 @@ int main(int argc, char** argv) {
   if (rank == 1) kill(getpid(), SIGKILL);
   if (kind == 's') {
     error = MPI_Send(data, LENGTH, MPI_CHAR, 1, 5, MPI_COMM_WORLD);
+  } else if (kind == 'i') {
+    int found = 0;
+    do {
+      error = MPI_Iprobe(1, 5, MPI_COMM_WORLD, &found, &status);
+    } while (error == MPI_SUCCESS && !found);
+    if (found) error = MPI_Recv(data, LENGTH, MPI_CHAR, status.MPI_SOURCE, status.MPI_TAG, MPI_COMM_WORLD, &status);
   } else {
     error = MPI_Recv(data, LENGTH, MPI_CHAR, kind == 'a' ? MPI_ANY_SOURCE : 1, 5, MPI_COMM_WORLD, &status);
   }

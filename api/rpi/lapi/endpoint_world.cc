@@ -361,7 +361,7 @@ void EndpointWorld::name_other_version(PeerIndex peer, unsigned version) {
 
 void EndpointWorld::report_fault(Fault fault, PeerIndex peer) {
   if (peer < peers_by_rank_.size() && is_loss(fault)) return lose(peers_by_rank_[peer], text_of(fault));
-  std::fprintf(stderr, "openlapi: process %u: %s\n", opened_.bootstrap->rank(), text_of(fault));
+  std::fprintf(stderr, "openlapi: process %u, of process %u: %s\n", opened_.bootstrap->rank(), peer, text_of(fault));
 }
 
 }  // namespace

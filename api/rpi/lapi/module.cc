@@ -39,6 +39,11 @@ class LamLayer final : public MpiLayer {
   int error_of(int error_class) override { return lam_mkerr(error_class, 0); }
   int next_number() override { return lam_seqnum++; }
   bool is_homogeneous() override { return lam_homog != 0; }
+  void tell(const _proc& process, const char* what) override {
+    const _gps& gps = process.p_gps;
+    std::fprintf(stderr, "openlapi: process %d of its MPI_COMM_WORLD: process %d (pid %d on node n%d of LAM) %s\n",
+                 lam_myproc->p_gps.gps_grank, gps.gps_grank, gps.gps_pid, gps.gps_node, what);
+  }
 };
 
 JoinedWorlds::Open over_transports(Nanoseconds timeout) {

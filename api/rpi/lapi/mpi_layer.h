@@ -22,6 +22,8 @@ class MpiLayer {
   virtual int next_number() = 0;
   // All processes have one byte order: data are sent as they are.
   virtual bool is_homogeneous() = 0;
+  // For people: what a process has done, or what has become of it. Allocates nothing.
+  virtual void tell(const _proc& process, const char* what) = 0;
 };
 
 }  // namespace openlapi::rpi

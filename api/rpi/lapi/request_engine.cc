@@ -2,7 +2,9 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <new>
+#include <utility>
 
 #include "api/rpi/lapi/arrival.h"
 
@@ -141,9 +143,21 @@ int RequestEngine::destroy(MPI_Request request) {
 }
 
 int RequestEngine::iprobe(MPI_Request request) {
-  if (request->rq_state == LAM_RQSSTART) move(false);
-  if (request->rq_state == LAM_RQSDONE) return request->rq_status.MPI_ERROR == MPI_SUCCESS ? 1 : LAMERROR;
-  receives_.withdraw(*request_state_of(request));
+  RequestState& state = *request_state_of(request);
+  try {
+    if (request->rq_state == LAM_RQSSTART) move(false);
+  } catch (...) {
+    receives_.withdraw(state);  // it is the caller's, and gone soon
+    throw;
+  }
+  receives_.withdraw(state);
+  if (request->rq_state == LAM_RQSDONE) {
+    // For an error of ours LAM has a class of its own. What is found is no message then: to receive it says why.
+    if (request->rq_status.MPI_ERROR != MPI_SUCCESS) {
+      lam_ssi_rpi_fill_mpi_status(request, request->rq_rank, request->rq_tag, 0);
+    }
+    return 1;
+  }
   request->rq_state = LAM_RQSINIT;
   around_.layer().request_ended();
   return 0;
@@ -156,29 +170,49 @@ bool RequestEngine::drain() {
 }
 
 Landing RequestEngine::arriving(const IncomingMessage& message) {
-  const auto envelope = decode_envelope(message.header);
-  if (!envelope || message.from >= peers_.size() || peers_[message.from]->process == nullptr) {
+  if (message.from >= peers_.size() || peers_[message.from]->process == nullptr) {
     ++refused_;
     return {};
   }
   PeerState& from = *peers_[message.from];
-  if (envelope->kind == EnvelopeKind::leaves) {
-    if (message.length != 0 || !receives_.leaving(from, *envelope)) ++refused_;
-    return {};
-  }
-  if (envelope->is_answer()) {
-    if (message.length != 0 || !sends_.answered(from, *envelope)) ++refused_;
-    return {};
+  const auto envelope = decode_envelope(message.header);
+  if (!envelope) return refuse(from, "is no envelope of this version of the rpi module 'lapi'");
+  if (envelope->is_answer() || envelope->kind == EnvelopeKind::leaves) {
+    const bool is_last = envelope->kind == EnvelopeKind::leaves;
+    const bool is_due = is_last ? receives_.leaving(from, *envelope) : sends_.answered(from, *envelope);
+    return message.length == 0 && is_due ? Landing{} : refuse(from, "answers nothing that waits, or comes twice");
   }
   const Landing landing = receives_.arriving(from, *envelope, message.length);
-  if (landing.when_done.function == nullptr && !landing.again) ++refused_;
+  if (landing.again) {
+    tell_once(from.told_of_memory, from, "has sent a message for which there is no memory now: it is tried again");
+  } else if (landing.when_done.function == nullptr) {
+    return refuse(from, "is too long, comes twice or is far ahead of others");
+  }
   return landing;
 }
 
-void RequestEngine::lost(Peer peer, const char* /*reason*/) {
+// Whoever waits for it waits for ever: that is said, once for a peer.
+Landing RequestEngine::refuse(PeerState& from, const char* why) {
+  ++refused_;
+  std::array<char, 160> text;
+  std::snprintf(text.data(), text.size(), "has sent something that is thrown away, because it %s", why);
+  tell_once(from.told_of_refusal, from, text.data());
+  return {};
+}
+
+void RequestEngine::tell_once(bool& told, const PeerState& peer, const char* what) {
+  if (!std::exchange(told, true)) around_.layer().tell(*peer.process, what);
+}
+
+void RequestEngine::lost(Peer peer, const char* reason) {
   if (peer >= peers_.size() || peers_[peer]->process == nullptr) return;
   peers_[peer]->lost = !peers_[peer]->left;
-  has_lost_ = has_lost_ || peers_[peer]->lost;
+  if (peers_[peer]->lost) {
+    has_lost_ = true;
+    std::array<char, 160> text;
+    std::snprintf(text.data(), text.size(), "is lost: %s", reason);
+    around_.layer().tell(*peers_[peer]->process, text.data());
+  }
   sends_.lost(*peers_[peer]);
   receives_.lost(*peers_[peer]);
 }

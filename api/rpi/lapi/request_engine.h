@@ -60,6 +60,8 @@ class RequestEngine final : public WorldListener {
 
  private:
   void leave(PeerState& peer);
+  Landing refuse(PeerState& from, const char* why);
+  void tell_once(bool& told, const PeerState& peer, const char* what);
   bool prepare(MPI_Request first);
   bool end_on_dead_communicator(MPI_Request request);
   void move(bool block);

@@ -28,6 +28,7 @@ struct PeerState {
   std::uint32_t next_out = 0, next_in = 0;         // sequence numbers of messages to it and from it
   std::map<std::uint32_t, Arrival*> overtakers{};  // messages whose predecessors are not here yet
   std::optional<std::uint32_t> last_in{};          // sequence number of `leaves`, once it is here
+  bool told_of_refusal = false, told_of_memory = false;
   bool stuck = false;                              // there was no memory to go on with its overtakers
   ListLinks<PeerState> stuck_links{};
 

@@ -8,6 +8,7 @@
 #include <deque>
 #include <new>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "api/rpi/lapi/request_engine.h"
@@ -30,7 +31,10 @@ class QuietWorld final : public World {
     read_to = local;
     when_here.function(when_here.argument, Outcome::done);
   }
-  bool progress(bool block) override { return blocked = block; }
+  bool progress(bool block) override {
+    if (progress_fails) throw std::bad_alloc();
+    return blocked = block;
+  }
   void interrupt() override {}
   void has_left(Peer peer) override { left.push_back(peer); }
   void give_up(Peer peer, const char*) override { given_up.push_back(peer); }
@@ -41,6 +45,7 @@ class QuietWorld final : public World {
   std::uint64_t read_from = 0;
   std::span<std::byte> read_to{};
   bool blocked = false;
+  bool progress_fails = false;
   int sends_without_memory = 0, gets_without_memory = 0;  // so many sends and gets fail
 };
 
@@ -64,6 +69,10 @@ class QuietEngine : public testing::Test, public MpiLayer {
   int error_of(int error_class) override { return error_class; }
   int next_number() override { return 0; }
   bool is_homogeneous() override { return true; }
+  void tell(const _proc& process, const char* what) override {
+    EXPECT_EQ(&process, members_[1]);
+    told_.emplace_back(what);
+  }
 
   _req& build(int type, int rank, int tag, void* memory, std::size_t size) {
     _req& request = requests_.emplace_back();
@@ -107,6 +116,7 @@ class QuietEngine : public testing::Test, public MpiLayer {
   _comm communicator_{};
   std::deque<_req> requests_{};
   int active_ = 0;
+  std::vector<std::string> told_{};
   RequestEngine engine_{*this, 64};
   char memory_[256] = {};
 };

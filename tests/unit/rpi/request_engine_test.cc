@@ -70,6 +70,15 @@ TEST_F(RequestEngineTest, WhatNoPeerSendsIsRefused) {
   EXPECT_EQ(arrive(message(2, 5), 0).when_done.function, nullptr) << "again, while it waits for another";
   complete(early);
   EXPECT_EQ(engine_.refused(), 6U);
+  EXPECT_EQ(told_,
+            std::vector<std::string>{"has sent something that is thrown away, because it is too long, comes twice or "
+                                     "is far ahead of others"})
+      << "once for a peer";
+}
+
+TEST_F(RequestEngineTest, SaysWhyAPeerIsLost) {
+  engine_.lost(1, "it has ended");
+  EXPECT_EQ(told_, std::vector<std::string>{"is lost: it has ended"});
 }
 
 TEST_F(RequestEngineTest, ACancelledPersistentReceiveIsStartedAgain) {
@@ -169,6 +178,7 @@ TEST_F(RequestEngineTest, APeerThatHasLeftAndIsLostIsNotDead) {
   _req& anybody = receive(MPI_ANY_SOURCE, 5, memory_, sizeof memory_);
   arrive({.kind = EnvelopeKind::leaves, .sequence = 0}, 0);
   engine_.lost(1, "it has called MPI_Finalize");
+  EXPECT_TRUE(told_.empty());
   EXPECT_EQ(engine_.advance(&anybody, false), 0);
   EXPECT_EQ(anybody.rq_state, LAM_RQSSTART);
 }
@@ -180,6 +190,32 @@ TEST_F(RequestEngineTest, ItsLastMessageIsToEachPeerThatIsThere) {
   arrive({.kind = EnvelopeKind::leaves, .sequence = 0}, 0);
   engine_.leave();
   EXPECT_EQ(world_.headers.size(), 1U);
+}
+
+TEST_F(RequestEngineTest, AProbeIsAskingNoLongerHoweverItEnds) {
+  _req& probe = build(LAM_RQIPROBE, 1, 5, nullptr, 0);
+  EXPECT_TRUE(start(probe));
+  EXPECT_EQ(engine_.iprobe(&probe), 0);
+  EXPECT_TRUE(start(probe));
+  world_.progress_fails = true;
+  EXPECT_THROW(engine_.iprobe(&probe), std::bad_alloc);
+  world_.progress_fails = false;
+  probe.rq_status.st_length = 77;
+  complete(arrive(message(0, 5), 1));
+  EXPECT_EQ(probe.rq_status.st_length, 77) << "it is not told of the message";
+  EXPECT_TRUE(start(probe));
+  EXPECT_EQ(engine_.iprobe(&probe), 1);
+  EXPECT_EQ(probe.rq_status.st_length, 1);
+}
+
+TEST_F(RequestEngineTest, AProbeOfTheDeadSaysSoInItsStatus) {
+  engine_.lost(1, "");
+  _req& probe = build(LAM_RQIPROBE, 1, 5, nullptr, 0);
+  EXPECT_TRUE(start(probe));
+  EXPECT_EQ(engine_.iprobe(&probe), 1);
+  EXPECT_EQ(probe.rq_status.MPI_ERROR, MPI_ERR_LOCALDEAD);
+  EXPECT_EQ(probe.rq_status.MPI_SOURCE, 1);
+  EXPECT_EQ(probe.rq_status.MPI_TAG, 5);
 }
 
 TEST_F(RequestEngineTest, IsQuietWhenAllThatHasBegunIsHere) {
