@@ -1,0 +1,158 @@
+// LAM's messages, and how processes meet by them.
+#include "api/rpi/lapi/process_group.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "api/rpi/lapi/lam_messages.h"
+#include "tests/unit/rpi/simulated_lam.h"
+
+namespace openlapi::rpi {
+namespace {
+
+using Processes = std::vector<std::function<bool()>>;
+
+class LamTest : public testing::Test {
+ protected:
+  void SetUp() override { reset_lam(); }
+};
+
+std::vector<std::byte> bytes_with(std::byte first, std::size_t size) {
+  std::vector<std::byte> bytes(size);
+  for (std::size_t n = 0; n < size; ++n) bytes[n] = static_cast<std::byte>(n * 7 + static_cast<std::size_t>(first));
+  return bytes;
+}
+
+TEST_F(LamTest, BringsMessagesOfAnyLengthInTheirOrder) {
+  const auto places = lam_places(3, 2);
+  const std::vector<std::size_t> sizes{0, 1, 8192, 8193, 100'000};
+  const auto one = [&](std::uint32_t rank) {
+    const auto messages = open_lam_messages(places, places[rank]);
+    bool as_sent = messages->rank() == rank && messages->size() == 3;
+    std::string error;
+    for (const std::size_t size : sizes) {
+      as_sent = as_sent && messages->send((rank + 1) % 3, bytes_with(static_cast<std::byte>(rank), size), error);
+    }
+    const std::uint32_t from = (rank + 2) % 3;
+    for (const std::size_t size : sizes) {
+      std::vector<std::byte> got;
+      as_sent = as_sent && messages->receive(from, got, error) && got == bytes_with(static_cast<std::byte>(from), size);
+    }
+    return as_sent;
+  };
+  const Processes all{[&] { return one(0); }, [&] { return one(1); }, [&] { return one(2); }};
+  EXPECT_EQ(run_processes(all), 3);
+}
+
+TEST_F(LamTest, KnowsWhoIsOnItsNode) {
+  const auto places = lam_places(5, 2);
+  EXPECT_EQ(open_lam_messages(places, places[3])->on_this_node(), (std::vector<std::uint32_t>{2, 3}));
+  EXPECT_EQ(open_lam_messages(places, places[4])->on_this_node(), std::vector<std::uint32_t>{4});
+}
+
+// LAM keeps what was sent to processes that died, for those that get their places.
+TEST_F(LamTest, KeepsMessagesOfGroupsApart) {
+  auto places = lam_places(3, 3);
+  const auto group = open_lam_messages(places, places[0]);
+  const std::vector<_gps> two{places[0], places[1]};
+  const auto pair = open_lam_messages(two, two[0]);
+  EXPECT_NE(group->identity(), pair->identity());
+  std::string error;
+  std::vector<std::byte> got;
+  ASSERT_TRUE(open_lam_messages(places, places[1])->send(0, bytes_with(std::byte{1}, 5), error));
+  ASSERT_TRUE(open_lam_messages(two, two[1])->send(0, bytes_with(std::byte{2}, 6), error));
+  EXPECT_TRUE(pair->has_message(1));
+  ASSERT_TRUE(pair->receive(1, got, error)) << error;
+  EXPECT_EQ(got, bytes_with(std::byte{2}, 6));
+  EXPECT_FALSE(pair->has_message(1));
+  ASSERT_TRUE(group->receive(1, got, error)) << error;
+  EXPECT_EQ(got, bytes_with(std::byte{1}, 5));
+}
+
+TEST_F(LamTest, SaysWhoHasEndedInsteadOfWaiting) {
+  auto places = lam_places(2, 2);
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  waitpid(child, nullptr, 0);
+  places[1].gps_pid = child;
+  std::string error;
+  std::vector<std::byte> got;
+  EXPECT_FALSE(open_lam_messages(places, places[0])->receive(1, got, error));
+  EXPECT_EQ(error, "process 1 (pid " + std::to_string(child) + " on node 0 of LAM) has ended");
+}
+
+// Whether all of a group find the same members, and can exchange something.
+bool agrees(const ProcessGroup& group, const std::vector<_gps>& expected, const _gps& own) {
+  std::string error;
+  if (!std::ranges::equal(group.members, expected, is_same)) return false;
+  const std::uint32_t rank = group.bootstrap->rank();
+  if (!is_same(group.members[rank], own)) return false;
+  const std::byte said{static_cast<unsigned char>(rank)};
+  if (!group.bootstrap->put("rank", {&said, 1}, error) || !group.bootstrap->exchange(error)) return false;
+  for (std::uint32_t other = 0; other < group.bootstrap->size(); ++other) {
+    std::vector<std::byte> value;
+    if (!group.bootstrap->get(other, "rank", 0, value, error) || value.size() != 1) return false;
+    if (value[0] != std::byte{static_cast<unsigned char>(other)}) return false;
+  }
+  return true;
+}
+
+TEST_F(LamTest, ThoseWhoStartTogetherMeetInMpisOrder) {
+  const auto places = lam_places(4, 2);
+  const auto one = [&](std::size_t rank) {
+    auto told = places;
+    std::ranges::rotate(told, told.begin() + static_cast<std::ptrdiff_t>(rank));  // LAM's order is its own
+    ProcessGroup group;
+    std::string error;
+    return meet_at_start(told, places[rank], false, group, error) && agrees(group, places, places[rank]);
+  };
+  const Processes all{[&] { return one(0); }, [&] { return one(1); }, [&] { return one(2); }, [&] { return one(3); }};
+  EXPECT_EQ(run_processes(all), 4);
+}
+
+// Two processes start two more, of which the first by its place leads.
+TEST_F(LamTest, ThoseWhoAreSpawnedMeetThoseWhoHaveStartedThem) {
+  const auto places = lam_places(4, 2);
+  const std::vector<_gps> started{places[2], places[3]};
+  const std::vector<_gps> expected{places[2], places[0], places[1], places[3]};
+  const auto parent = [&](std::size_t rank) {
+    ProcessGroup group;
+    std::string error;
+    return meet_started(started, places[rank], group, error) && agrees(group, expected, places[rank]);
+  };
+  const auto child = [&](std::size_t rank) {
+    ProcessGroup group;
+    std::string error;
+    return meet_at_start(places, places[rank], true, group, error) && agrees(group, expected, places[rank]);
+  };
+  const Processes all{[&] { return parent(0); }, [&] { return parent(1); }, [&] { return child(2); },
+                      [&] { return child(3); }};
+  EXPECT_EQ(run_processes(all), 4);
+}
+
+TEST_F(LamTest, WhoIsToldOfOthersThanTheLeaderDoesNotMeet) {
+  const auto places = lam_places(4, 4);
+  const std::vector<_gps> started{places[2], places[3]};
+  std::string error;
+  const auto parent = [&] {
+    ProcessGroup group;
+    return !meet_started(started, places[0], group, error) &&
+           error == "the first of the processes that were started says that others take part";
+  };
+  // It knows of nobody but itself and who has started it.
+  const auto leader = [&] {
+    ProcessGroup group;
+    return meet_at_start(std::vector{places[0], places[2]}, places[2], true, group, error);
+  };
+  const Processes all{parent, leader};
+  EXPECT_EQ(run_processes(all), 2);
+}
+
+}  // namespace
+}  // namespace openlapi::rpi
