@@ -63,6 +63,7 @@ class FastMessagesTest : public testing::Test, public MpiLayer {
   bool start_request(MPI_Request) override { return false; }
   int error_of(int error_class) override { return 1000 + error_class; }
   int next_number() override { return number_++; }
+  void tell(const _proc&, const char*) override {}
   bool is_homogeneous() override { return homogeneous_; }
 
   FastOperation with(int peer, int tag, int size) { return {memory_, size, &bytes_, peer, tag, &communicator_}; }
