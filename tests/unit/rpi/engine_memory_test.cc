@@ -10,17 +10,32 @@
 #include "tests/unit/rpi/quiet_engine.h"
 
 namespace {
-int allocations_until_failure = -1;  // negative: none fails
-}  // namespace
 
-void* operator new(std::size_t size) {
-  if (allocations_until_failure >= 0 && allocations_until_failure-- == 0) throw std::bad_alloc();
-  void* memory = std::malloc(size);
+int allocations_until_failure = -1;  // negative: none fails
+
+void* allocate(std::size_t size) {
+  const bool fails = allocations_until_failure >= 0 && allocations_until_failure-- == 0;
+  return fails ? nullptr : std::malloc(size);
+}
+void* allocate_or_throw(std::size_t size) {
+  void* const memory = allocate(size);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
+
+}  // namespace
+
+// All of them: sanitizers have their own, and memory of one kind must not be freed by another.
+void* operator new(std::size_t size) { return allocate_or_throw(size); }
+void* operator new[](std::size_t size) { return allocate_or_throw(size); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return allocate(size); }
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept { return allocate(size); }
 void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 
 namespace openlapi::rpi {
 namespace {
