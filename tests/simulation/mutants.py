@@ -6,8 +6,9 @@
 
 MUTANTS are found by the seeds of the simulation (those of paths by its trial of them, path_trial.h), BOUNDS by the unit
 test endpoint/lying_peer, SHARES by simulation/striping, WORDS by simulation/crossing and the unit test
-daemon/adapter_table, PATHS by the unit test paths/several_paths, LIFECYCLES by the seeds of rpi/lifecycle. A change
-whose text is not found exactly once in the source is an error: mutants must follow the product.
+daemon/adapter_table, PATHS by the unit test paths/several_paths, LIFECYCLES by the seeds of rpi/lifecycle, ENGINES
+by the unit test rpi/engine. A change whose text is not found exactly once in the source is an error: mutants must
+follow the product.
 """
 import pathlib
 import sys
@@ -389,7 +390,99 @@ LIFECYCLES = {
           "  auto ways = ways_to_ask_for(exact);\n  ways[kWaysToAsk - 1].context = 0;\n")]),
 }
 
-ALL = {**MUTANTS, **SHARES, **WORDS, **PATHS, **BOUNDS, **LIFECYCLES}
+# What the engine of the rpi module lapi does: rpi/engine finds each of these.
+ENGINES = {
+    "order_of_a_pair_lost": (
+        "api/rpi/lapi/receive_requests.cc", "a message that overtakes others is matched before them",
+        [("ahead > 0 ? keep_overtaker(*made) : accept(*made)", "accept(*made)")]),
+    "overtakers_forgotten": (
+        "api/rpi/lapi/receive_requests.cc", "messages that wait for one before them wait on when it has come",
+        [("    if (ahead == 0) follow(from);\n", "")]),
+    "repeated_overtaker_taken": (
+        "api/rpi/lapi/receive_requests.cc", "a message that comes again while it waits for others is taken",
+        [(" || from.overtakers.contains(envelope.sequence)) return {};", ") return {};")]),
+    "window_without_bound": (
+        "api/rpi/lapi/receive_requests.cc", "a message that came before is taken for one far ahead",
+        [("if (ahead > kMostAhead || from.overtakers", "if (from.overtakers")]),
+    "cancelled_receive_matched": (
+        "api/rpi/lapi/receive_requests.cc", "a receive that was cancelled has a message",
+        [("    if (!waits(*state.request)) continue;\n", "")]),
+    "truncation_flag_lost": (
+        "api/rpi/lapi/receive_requests.cc", "nobody is told that a message was longer than the room for it",
+        [("  if (arrival.length > room_of(request)) request.rq_flags |= LAM_RQFTRUNC;\n", "")]),
+    "length_of_a_truncated_one": (
+        "api/rpi/lapi/receive_requests.cc", "a truncated message has its whole length in the status",
+        [("tell_message(request, arrival, std::min(arrival.length, room_of(request)));",
+          "tell_message(request, arrival, arrival.length);")]),
+    "probe_takes_the_message": (
+        "api/rpi/lapi/receive_requests.cc", "what a probe has seen is gone",
+        [("      tell_message(request, *arrival, arrival->length);\n      return around_.finish(&request);\n",
+          "      tell_message(request, *arrival, arrival->length);\n      remove_unasked(*arrival);\n      return around_.finish(&request);\n")]),
+    "receive_behind_a_probe": (
+        "api/rpi/lapi/receive_requests.cc", "a message that answers a probe does not go to the receive behind it",
+        [("    around_.finish(state.request);\n  }\n  return nullptr;\n",
+          "    around_.finish(state.request);\n    return nullptr;\n  }\n  return nullptr;\n")]),
+    "fetched_before_it_is_read": (
+        "api/rpi/lapi/receive_requests.cc", "the sender of a long message is told too early that it has been read",
+        [("  receive.arrival = &arrival;\n",
+          "  receive.arrival = &arrival;\n  if (arrival.is_long()) answer(arrival, EnvelopeKind::fetched);\n")]),
+    "answer_doubled": (
+        "api/rpi/lapi/receive_requests.cc", "a long message is answered twice",
+        [("    if (arrival.is_long()) answer(arrival, EnvelopeKind::fetched);\n",
+          "    if (arrival.is_long()) answer(arrival, EnvelopeKind::fetched);\n    if (arrival.is_long()) answer(arrival, EnvelopeKind::fetched);\n")]),
+    "synchronous_unanswered": (
+        "api/rpi/lapi/receive_requests.cc", "the sender of a synchronous message is not told that it was received",
+        [("    if (arrival.envelope.kind == EnvelopeKind::synchronous) answer(arrival, EnvelopeKind::matched);\n",
+          "")]),
+    "receive_from_the_dead": (
+        "api/rpi/lapi/receive_requests.cc", "a receive from a process that has died waits on",
+        [("    if (waits(*state.request)) around_.fail_dead(state.request);\n", "")]),
+    "checkpoint_before_data_are_here": (
+        "api/rpi/lapi/receive_requests.cc", "all is quiet although data are on their way",
+        [("    ++moving_;\n    if (ahead == 0) follow(from);\n", "    if (ahead == 0) follow(from);\n"),
+         ("  --moving_;\n  arrival.complete = true;\n", "  arrival.complete = true;\n")]),
+    "number_of_the_sender_lost": (
+        "api/rpi/lapi/receive_requests.cc", "a received message has not its sender's number",
+        [("  request.rq_seq = arrival.envelope.number;\n", "")]),
+    "left_overs_of_a_process": (
+        "api/rpi/lapi/receive_requests.cc", "messages of a process that is finalised stay",
+        [("    if (arrival.from == &peer) ignore(arrival);\n",
+          "    if (arrival.from == &peer && arrival.from == nullptr) ignore(arrival);\n")]),
+    "synchronous_ends_when_sent": (
+        "api/rpi/lapi/send_requests.cc", "a synchronous send does not wait until it is received",
+        [("  if (send.with_world || send.name != 0) return;\n", "  if (send.with_world) return;\n")]),
+    "send_to_the_dead": (
+        "api/rpi/lapi/send_requests.cc", "a send to a process that has died waits on",
+        [("    send->failed = true;\n    end_if_done(*send);\n", "    send->failed = true;\n")]),
+    "sequence_stands_still": (
+        "api/rpi/lapi/send_requests.cc", "two messages to a process have one number",
+        [("  ++send.to->next_out;\n", "")]),
+    "later_receive_preferred": (
+        "api/rpi/lapi/matching.cc", "of several receives the one has a message that was posted last",
+        [("candidate->order < first->order", "candidate->order > first->order")]),
+    "wildcard_overlooked": (
+        "api/rpi/lapi/matching.cc", "a receive with any tag is not looked for",
+        [("(wanted.tag == MPI_ANY_TAG ? 1U : 0U)", "0U")]),
+    "sleep_before_what_is_done": (
+        "api/rpi/lapi/request_engine.cc", "a process sleeps although a request that is waited for has ended",
+        [("    if (request->rq_state == LAM_RQSDONE && is_waited_for(*request)) may_sleep = false;\n",
+          "    if (request->rq_state == LAM_RQSDONE && is_waited_for(*request)) may_sleep = may_sleep && true;\n")]),
+    "answer_to_nobody_taken": (
+        "api/rpi/lapi/request_engine.cc", "an answer that nobody waits for is not refused",
+        [("!sends_.answered(from, *envelope)) ++refused_;", "!sends_.answered(from, *envelope)) return {};")]),
+    "fast_tag_untold": (
+        "api/rpi/lapi/fast_messages.cc", "a receive without a request does not tell the tag of its message",
+        [("  tag = request_.rq_status.MPI_TAG;\n", "")]),
+    "fast_truncation_unsaid": (
+        "api/rpi/lapi/fast_messages.cc", "a receive without a request says nothing of a longer message",
+        [("  if (error == MPI_SUCCESS && (request_.rq_flags & LAM_RQFTRUNC) != 0) error = layer_.error_of(MPI_ERR_TRUNCATE);\n",
+          "")]),
+    "fast_failure_tried_again": (
+        "api/rpi/lapi/fast_messages.cc", "what has failed without a request is done again with one",
+        [("  errno = 0;  // what is said next is not EBUSY\n", "")]),
+}
+
+ALL = {**MUTANTS, **SHARES, **WORDS, **PATHS, **BOUNDS, **LIFECYCLES, **ENGINES}
 
 
 def write(name, source, output):

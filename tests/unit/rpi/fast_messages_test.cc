@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <functional>
+#include <stdexcept>
 #include <vector>
 
 #include "api/rpi/include/mpisys.h"
@@ -29,7 +30,8 @@ class PreparedWorld final : public World {
     when_here.function(when_here.argument, Outcome::done);
   }
   bool progress(bool block) override {
-    if (block && asleep) std::exchange(asleep, nullptr)();
+    if (block && !asleep) throw std::runtime_error("it sleeps for ever");
+    if (block) std::exchange(asleep, nullptr)();
     return true;
   }
   void interrupt() override {}

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <stdexcept>
 #include <utility>
 
 namespace openlapi::rpi {
@@ -140,6 +141,8 @@ void SimulatedWorld::has_left(Peer peer) {
 
 bool SimulatedWorld::progress(bool block) {
   bool moved = false;
+  if (block && network_.patience >= 0 && network_.patience-- == 0)
+    throw std::runtime_error("a process sleeps for ever");
   if (block && network_.of(self_) == 0 && network_.while_asleep) network_.while_asleep(self_);
   for (std::size_t steps = network_.random_() % 4 + (block ? 1 : 0); steps > 0; --steps) {
     moved = network_.happen(self_, *this) || moved;

@@ -52,6 +52,8 @@ class SimulatedNetwork {
 
   // Told before the listener: message `number` begins to arrive.
   std::function<void(Peer, int)> on_arrival{};
+  // How often a process may still sleep; below 0: as often as it likes. Then it throws.
+  int patience = -1;
   // A process that may sleep has nothing to do: others go on.
   std::function<void(Peer)> while_asleep{};
 

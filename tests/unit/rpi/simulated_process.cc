@@ -7,6 +7,7 @@
 namespace openlapi::rpi {
 namespace {
 
+constexpr int kPatience = 5000;  // turns that something may take that has come
 constexpr int kContexts = 2, kTags = 3, kUntouched = 0x5a, kScribble = 0x6b;
 
 char byte_of(int number, std::size_t place) {
@@ -169,9 +170,11 @@ void SimulatedProcess::fast_send(unsigned to) {
   next_number_ = job_.model.send({rank_, to, message, buffer.size()});
   for (std::size_t place = 0; place < buffer.size(); ++place) buffer[place] = byte_of(next_number_, place);
   job_.network.announce(next_number_);
+  job_.network.patience = kPatience;
   const int error = fast_.send({buffer.data(), static_cast<int>(buffer.size()), &bytes_, static_cast<int>(to),
                                 message.tag, &communicators_[static_cast<std::size_t>(message.context)]});
   job_.network.announce(-1);
+  job_.network.patience = -1;
   const bool failed = error == 1000 + MPI_ERR_LOCALDEAD && job_.network.knows_dead(rank_, to);
   job_.expect(error == MPI_SUCCESS || failed, "a fast send failed");
 }
@@ -189,9 +192,11 @@ void SimulatedProcess::fast_receive(const Wanted& wanted) {
   request.rq_tag = wanted.tag;
   request.rq_cid = wanted.context;
   int tag = wanted.tag;
+  job_.network.patience = kPatience;
   const int error = fast_.receive({made.buffer.data(), static_cast<int>(made.buffer.size()), &bytes_, wanted.rank,
                                    wanted.tag, &communicators_[static_cast<std::size_t>(wanted.context)]},
                                   tag, &request.rq_status, request.rq_seq);
+  job_.network.patience = -1;
   job_.expect(error == request.rq_status.MPI_ERROR && tag == request.rq_status.MPI_TAG,
               "a fast receive says two things");
   if (error == 1000 + MPI_ERR_TRUNCATE) {
