@@ -14,7 +14,7 @@ namespace {
 
 // Messages, what their receivers do for them, and the answers to that.
 constexpr int kRounds = 3;
-constexpr timespec kPause{0, 20'000};  // between looks
+constexpr timespec kRest{0, 20'000};  // between looks
 constexpr std::byte kHere{0x71};
 
 std::vector<_gps> places_of(const JoinedGroup& group) {
@@ -57,7 +57,7 @@ class QuietGroup {
   bool drain(std::string& reason) {
     const Nanoseconds begin = clock_.now();
     while (!engine_.quiet()) {
-      if (!engine_.drain()) nanosleep(&kPause, nullptr);
+      if (!engine_.drain()) nanosleep(&kRest, nullptr);
       if (!may_go_on(begin, "messages are on their way that nobody takes", reason)) return false;
     }
     return true;
@@ -79,7 +79,7 @@ class QuietGroup {
   bool hear(std::uint32_t from, Waiting waiting, std::string& reason) {
     const Nanoseconds begin = clock_.now();
     while (!messages_->has_message(from)) {
-      if (waiting == Waiting::rests || !engine_.drain()) nanosleep(&kPause, nullptr);
+      if (waiting == Waiting::rests || !engine_.drain()) nanosleep(&kRest, nullptr);
       if (!may_go_on(begin, "a process takes no part in it", reason)) return false;
     }
     std::vector<std::byte> said;
