@@ -1,0 +1,61 @@
+#include "shm/direct/direct_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "dataplane/base/check.h"
+
+namespace openlapi::direct {
+namespace {
+
+constexpr int kFileSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+}  // namespace
+
+DirectFile DirectFile::create(std::string& error) {
+  DirectFile file;
+  file.file_.reset(memfd_create("lapi-direct", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!file.valid() || ftruncate(file.descriptor(), static_cast<off_t>(kFileSize)) != 0 ||
+      fcntl(file.descriptor(), F_ADD_SEALS, kFileSeals) != 0) {
+    error = std::string("no memory file for direct access: ") + std::strerror(errno);
+    return {};
+  }
+  return file;
+}
+
+DirectFile DirectFile::attach(FileDescriptor descriptor, std::string& error) {
+  DirectFile file;
+  file.file_ = std::move(descriptor);
+  struct stat status {};
+  const int seals = fcntl(file.descriptor(), F_GET_SEALS);
+  if (seals < 0 || fstat(file.descriptor(), &status) != 0) {
+    error = std::string("what came for direct access is no memory file: ") + std::strerror(errno);
+    return {};
+  }
+  if ((seals & kFileSeals) != kFileSeals || static_cast<std::uint64_t>(status.st_size) != kFileSize) {
+    error = "the memory file for direct access has a size of " + std::to_string(status.st_size) +
+            " bytes that may change; it is " + std::to_string(kFileSize) + " bytes and sealed";
+    return {};
+  }
+  return file;
+}
+
+std::uint64_t DirectFile::place(std::uint64_t begin, std::uint64_t end) {
+  const std::uint64_t offset = next_ + begin % kRegion;
+  next_ = (offset + (end - begin) + kRegion - 1) / kRegion * kRegion;
+  OPENLAPI_CHECK(next_ <= kFileSize);
+  return offset;
+}
+
+void DirectFile::discard(std::uint64_t offset, std::uint64_t length) const {
+  const int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+  fallocate(file_.get(), mode, static_cast<off_t>(offset), static_cast<off_t>(length));
+}
+
+}  // namespace openlapi::direct

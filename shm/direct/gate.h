@@ -1,0 +1,86 @@
+// Who may reach an owner's memory directly, and when the owner has it for itself.
+//
+// An accessor says that it is busy, and then looks at the generation; the owner changes the generation, and then looks
+// who is busy. The barrier between the two steps is paid for by the owner: membarrier(2) in all processes that have
+// registered. Where the kernel refuses it, to either side, the accessor has a fence of its own.
+//
+// shut() waits for nobody: it is for memory that is gone already. An accessor that came before may still store to the
+// file, where nobody reads it any more, since the file does not shrink and no part of it is given out twice.
+// close() waits: it is for memory that stays in use. tests/models/direct_gate.pml tries all orders.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "dataplane/base/file_descriptor.h"
+#include "shm/direct/control_memory.h"
+
+namespace openlapi::direct {
+
+// Whether membarrier(2) works for processes that have registered. Registers this one.
+bool can_use_global_barrier();
+
+// The owner's side. Any thread; it takes no lock and does not allocate.
+class Gate {
+ public:
+  // `control` outlives it.
+  explicit Gate(const ControlMemory& control);
+
+  // Before the accessor enters for the first time. `process` is its pidfd, or is not open: it is taken to live.
+  void admit(std::uint32_t accessor, FileDescriptor process);
+
+  // What begins from now on does not get in.
+  void shut() { control_.header().generation.fetch_add(1); }
+
+  // The same, and nobody is inside when it returns. A dead accessor is not waited for.
+  void close();
+
+  // Undoes one shut() or close(). With the last one the gate is open, in a new generation.
+  void open();
+
+ private:
+  bool has_ended(std::uint32_t accessor) const;
+
+  const ControlMemory& control_;
+  std::vector<FileDescriptor> processes_;  // by accessor
+};
+
+// The accessor's side: belongs to one thread at a time, and its line to it alone.
+class Entrance {
+ public:
+  // `control` outlives it.
+  Entrance(const ControlMemory& control, std::uint32_t accessor);
+
+  // Short: the owner waits for its end. Nothing that could fail may happen meanwhile. A signal handler may visit the
+  // same entrance in the middle of a visit.
+  class Visit {
+   public:
+    explicit Visit(Entrance& entrance) : line_(entrance.line_), before_(line_.busy.load(std::memory_order_relaxed)) {
+      line_.busy.store(1, std::memory_order_relaxed);
+      if (entrance.fence_) [[unlikely]] {
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+      } else {
+        std::atomic_signal_fence(std::memory_order_seq_cst);  // Gate::close() has the barrier
+      }
+      generation_ = entrance.header_.generation.load(std::memory_order_acquire);
+    }
+    ~Visit() { line_.busy.store(before_, std::memory_order_release); }
+    Visit(const Visit&) = delete;
+    Visit& operator=(const Visit&) = delete;
+
+    std::uint64_t generation() const { return generation_; }
+
+   private:
+    AccessorLine& line_;
+    const std::uint64_t before_;
+    std::uint64_t generation_;
+  };
+
+ private:
+  ControlHeader& header_;
+  AccessorLine& line_;
+  const bool fence_;
+};
+
+}  // namespace openlapi::direct

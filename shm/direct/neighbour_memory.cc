@@ -1,0 +1,77 @@
+#include "shm/direct/neighbour_memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace openlapi::direct {
+
+NeighbourMemory::NeighbourMemory(ControlMemory control, std::uint32_t accessor)
+    : control_(std::move(control)), entrance_(control_, accessor) {}
+
+NeighbourMemory::~NeighbourMemory() { forget(); }
+
+void NeighbourMemory::forget() {
+  places_.fill(Place{});
+  for (const auto& [region, bytes] : windows_) munmap(bytes, kRegion);
+  windows_.clear();
+}
+
+bool NeighbourMemory::use_file(std::uint64_t number, FileDescriptor descriptor, std::string& error) {
+  DirectFile file = DirectFile::attach(std::move(descriptor), error);
+  if (!file.valid()) return false;
+  forget();
+  file_ = std::move(file);
+  file_number_ = number;
+  return true;
+}
+
+// The window on a region of the file. Null: it cannot be mapped.
+std::byte* NeighbourMemory::window(std::uint64_t region) {
+  if (const auto known = windows_.find(region); known != windows_.end()) return known->second;
+  if (windows_.size() == kMostWindows) forget();
+  void* const bytes = mmap(nullptr, kRegion, PROT_READ | PROT_WRITE, MAP_SHARED, file_.descriptor(),
+                           static_cast<off_t>(region * kRegion));
+  if (bytes == MAP_FAILED) return nullptr;
+  madvise(bytes, kRegion, MADV_DONTFORK);
+  madvise(bytes, kRegion, MADV_DONTDUMP);
+  return windows_[region] = static_cast<std::byte*>(bytes);
+}
+
+// What the table says of these bytes, as far as it can be. It is true if the generation is the same before and after.
+bool NeighbourMemory::read_entry(std::uint64_t address, std::uint64_t length, std::uint64_t& begin, std::uint64_t& end,
+                                 std::uint64_t& offset) const {
+  const ControlHeader& header = control_.header();
+  const std::uint64_t count = std::min<std::uint64_t>(header.count.load(std::memory_order_acquire), kMostEntries);
+  for (std::uint64_t number = 0; number < count; ++number) {
+    const TableEntry& entry = header.entries[number];
+    end = entry.end.load(std::memory_order_acquire);
+    begin = entry.begin.load(std::memory_order_relaxed);
+    offset = entry.offset.load(std::memory_order_relaxed);
+    if (address >= begin && address < end && length <= end - address) {
+      return begin % kRegion == offset % kRegion && offset < kFileSize && end - begin <= kFileSize - offset;
+    }
+  }
+  return false;
+}
+
+bool NeighbourMemory::learn(std::uint64_t address, std::uint64_t length) {
+  // The generation first: what is read of the table after it is of it, or of one that never comes again.
+  const std::atomic<std::uint64_t>& now = control_.header().generation;
+  const std::uint64_t generation = now.load(std::memory_order_acquire);
+  if (is_closed(generation) || length == 0 || needs_file()) return false;
+  std::uint64_t begin = 0, end = 0, offset = 0;
+  if (!read_entry(address, length, begin, end, offset)) return false;
+  std::atomic_thread_fence(std::memory_order_acquire);
+  if (now.load(std::memory_order_relaxed) != generation) return false;
+  const std::uint64_t region_begin = address - address % kRegion;
+  const std::uint64_t from = std::max(begin, region_begin), to = std::min(end, region_begin + kRegion);
+  if (length > to - address) return false;
+  std::byte* const bytes = window((offset + (address - begin)) / kRegion);
+  if (bytes == nullptr) return false;
+  places_[place_number(address)] = {generation, from, to - from, bytes + from % kRegion};
+  return true;
+}
+
+}  // namespace openlapi::direct
