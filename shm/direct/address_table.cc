@@ -9,6 +9,13 @@ void AddressTable::publish(std::uint32_t number) {
   entry.end.store(ranges_[number].end, std::memory_order_release);
 }
 
+bool AddressTable::has(std::uint64_t address) const {
+  for (std::uint32_t number = 0; number < count_; ++number) {
+    if (address >= ranges_[number].begin && address < ranges_[number].end) return true;
+  }
+  return false;
+}
+
 bool AddressTable::add(const OpenRange& range) {
   for (std::uint32_t number = 0; number < count_; ++number) {
     OpenRange& before = ranges_[number];

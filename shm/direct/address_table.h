@@ -34,6 +34,7 @@ class AddressTable {
   void drop(std::uint64_t begin, std::uint64_t end, Dropped dropped);
 
   // With the lock.
+  bool has(std::uint64_t address) const;
   std::uint32_t size() const { return count_; }
   const OpenRange& operator[](std::uint32_t number) const { return ranges_[number]; }
 

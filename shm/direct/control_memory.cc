@@ -94,6 +94,11 @@ ControlMemory ControlMemory::attach(FileDescriptor file, std::string& error) {
   return memory;
 }
 
+void ControlMemory::leave_child() {
+  base_ = nullptr;
+  file_.reset();
+}
+
 AccessorLine& ControlMemory::line(std::uint32_t accessor) const {
   auto* const lines = reinterpret_cast<AccessorLine*>(static_cast<std::byte*>(base_) + sizeof(ControlHeader));
   return lines[accessor];

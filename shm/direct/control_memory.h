@@ -65,6 +65,9 @@ class ControlMemory {
   // An accessor's: takes the descriptor and checks size, seals and header.
   static ControlMemory attach(FileDescriptor file, std::string& error);
 
+  // In a child of a fork, which has the descriptor, but not the mapping.
+  void leave_child();
+
   bool valid() const { return base_ != nullptr; }
   int descriptor() const { return file_.get(); }
   ControlHeader& header() const { return *static_cast<ControlHeader*>(base_); }

@@ -2,14 +2,13 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <utility>
-
-#include "dataplane/base/check.h"
 
 namespace openlapi::direct {
 namespace {
@@ -19,6 +18,12 @@ constexpr int kFileSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 }  // namespace
 
 DirectFile DirectFile::create(std::string& error) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < kFileSize) {  // beyond it, SIGXFSZ ends the process
+    error =
+        "files may have " + std::to_string(limit.rlim_cur) + " bytes only (ulimit -f); direct access needs no limit";
+    return {};
+  }
   DirectFile file;
   file.file_.reset(memfd_create("lapi-direct", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file.valid() || ftruncate(file.descriptor(), static_cast<off_t>(kFileSize)) != 0 ||
@@ -47,10 +52,8 @@ DirectFile DirectFile::attach(FileDescriptor descriptor, std::string& error) {
 }
 
 std::uint64_t DirectFile::place(std::uint64_t begin, std::uint64_t end) {
-  const std::uint64_t offset = next_ + begin % kRegion;
-  next_ = (offset + (end - begin) + kRegion - 1) / kRegion * kRegion;
-  OPENLAPI_CHECK(next_ <= kFileSize);
-  return offset;
+  if (next_ > kFileSize - kPlaceSpacing || end - begin > kPlaceSpacing / 2) return 0;
+  return std::exchange(next_, next_ + kPlaceSpacing) + begin % kRegion;
 }
 
 void DirectFile::discard(std::uint64_t offset, std::uint64_t length) const {

@@ -10,8 +10,10 @@
 namespace openlapi::direct {
 
 inline constexpr std::uint64_t kFileSize = std::uint64_t{1} << 60;
-// Addresses and offsets are the same modulo this, so that both sides can have huge pages. Windows are of this size.
+// The size of windows. Addresses and places are the same modulo this, so that both sides can have huge pages.
 inline constexpr std::uint64_t kRegion = 2u << 20;
+// What lies behind a place is kept free, for the program may let a mapping grow (mremap).
+inline constexpr std::uint64_t kPlaceSpacing = std::uint64_t{1} << 36;
 
 class DirectFile {
  public:
@@ -24,7 +26,7 @@ class DirectFile {
   int descriptor() const { return file_.get(); }
 
   // The owner's: a place for the mapping [begin, end), which no other mapping gets: stale windows never show bytes that
-  // are another one's. The offset of `begin`.
+  // are another one's. The offset of `begin`. Zero: the file is used up, or the mapping is too long.
   std::uint64_t place(std::uint64_t begin, std::uint64_t end);
 
   // Gives bytes back to the system. They read as zero from now on.
@@ -32,7 +34,7 @@ class DirectFile {
 
  private:
   FileDescriptor file_;
-  std::uint64_t next_ = kRegion;
+  std::uint64_t next_ = kPlaceSpacing;
 };
 
 }  // namespace openlapi::direct

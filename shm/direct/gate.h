@@ -39,6 +39,9 @@ class Gate {
   // Undoes one shut() or close(). With the last one the gate is open, in a new generation.
   void open();
 
+  // In a child of a fork.
+  void leave_child() { processes_.clear(); }
+
  private:
   bool has_ended(std::uint32_t accessor) const;
 

@@ -50,7 +50,7 @@ bool NeighbourMemory::read_entry(std::uint64_t address, std::uint64_t length, st
     begin = entry.begin.load(std::memory_order_relaxed);
     offset = entry.offset.load(std::memory_order_relaxed);
     if (address >= begin && address < end && length <= end - address) {
-      return begin % kRegion == offset % kRegion && offset < kFileSize && end - begin <= kFileSize - offset;
+      return offset < kFileSize && end - begin <= kFileSize - offset;
     }
   }
   return false;
@@ -65,12 +65,14 @@ bool NeighbourMemory::learn(std::uint64_t address, std::uint64_t length) {
   if (!read_entry(address, length, begin, end, offset)) return false;
   std::atomic_thread_fence(std::memory_order_acquire);
   if (now.load(std::memory_order_relaxed) != generation) return false;
-  const std::uint64_t region_begin = address - address % kRegion;
-  const std::uint64_t from = std::max(begin, region_begin), to = std::min(end, region_begin + kRegion);
-  if (length > to - address) return false;
-  std::byte* const bytes = window((offset + (address - begin)) / kRegion);
+  // Of the range, what is in one window.
+  const std::uint64_t at = offset + (address - begin), region = at / kRegion;
+  const std::uint64_t from = std::max(offset, region * kRegion);
+  const std::uint64_t to = std::min(offset + (end - begin), (region + 1) * kRegion);
+  if (length > to - at) return false;
+  std::byte* const bytes = window(region);
   if (bytes == nullptr) return false;
-  places_[place_number(address)] = {generation, from, to - from, bytes + from % kRegion};
+  places_[place_number(address)] = {generation, begin + (from - offset), to - from, bytes + from % kRegion};
   return true;
 }
 

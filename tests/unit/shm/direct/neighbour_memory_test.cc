@@ -46,10 +46,22 @@ TEST_F(NeighbourMemoryTest, StaysWithinARangeAndAWindow) {
   EXPECT_FALSE(reaches(range.end));
   EXPECT_FALSE(reaches(range.begin, UINT64_MAX));
   EXPECT_FALSE(reaches(range.begin, 0));
-  const std::uint64_t next_window = (range.begin / kRegion + 1) * kRegion;
+  const std::uint64_t next_window = (range.begin / kRegion + 1) * kRegion;  // of the file, too
   EXPECT_TRUE(reaches(next_window - 8));
   EXPECT_FALSE(reaches(next_window - 4));
   EXPECT_TRUE(reaches(next_window));
+}
+
+// As mremap() may have moved it.
+TEST_F(NeighbourMemoryTest, ReachesARangeThatIsElsewhereInItsWindow) {
+  const OpenRange range = owner.map(2 * kRegion);
+  const std::uint64_t shift = 3 * shm::kPage;
+  publish(range.begin + shift, range.end + shift, range.offset);
+  for (std::uint64_t distance = 0; distance < 2 * kRegion; distance += shm::kPage) {
+    ASSERT_TRUE(add_directly(*neighbour, range.begin + shift + distance, 1 + distance));
+    ASSERT_EQ(*reinterpret_cast<std::uint64_t*>(range.begin + distance), 1 + distance);
+  }
+  EXPECT_FALSE(reaches(range.end + shift));
 }
 
 TEST_F(NeighbourMemoryTest, FollowsARangeThatGrows) {
@@ -92,8 +104,6 @@ TEST_F(NeighbourMemoryTest, WaitsForTheFileThatTheTableIsOf) {
 
 TEST_F(NeighbourMemoryTest, BelievesNoEntryThatCannotBe) {
   const OpenRange range = owner.map(kRegion);
-  publish(range.begin, range.end, range.offset + shm::kPage);
-  EXPECT_FALSE(reaches(range.begin));
   publish(range.begin, range.end, range.offset + kFileSize);
   EXPECT_FALSE(reaches(range.begin));
   publish(range.begin, range.begin + kFileSize, range.offset);
@@ -127,6 +137,7 @@ TEST(DirectFile, GivesNoPlaceTwiceAndKeepsHugePagesPossible) {
     EXPECT_GE(offset, end);
     end = offset + kRegion;
   }
+  EXPECT_EQ(owner.file.place(0, kPlaceSpacing), 0u) << "nobody else's place is behind it";
 }
 
 TEST(ControlMemory, IsAttachedOnlyIfItIsWhole) {

@@ -1,0 +1,69 @@
+#include "shm/direct/change_monitor.h"
+
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace openlapi::direct {
+
+bool ChangeMonitor::start(const AddressRange& stack, std::string& reason) {
+  events_ =
+      Userfault::open(UFFD_FEATURE_EVENT_UNMAP | UFFD_FEATURE_EVENT_REMAP | UFFD_FEATURE_PAGEFAULT_FLAG_WP, reason);
+  if (!events_.is_open()) return false;
+  stop_.reset(eventfd(0, EFD_CLOEXEC));
+  const auto body = [](void* self) -> void* {
+    static_cast<ChangeMonitor*>(self)->run();
+    return nullptr;
+  };
+  if (stop_.is_open() && thread_.start(stack, "lapi-changes", body, this)) return true;
+  reason = std::string("no thread to read what happens to memory: ") + std::strerror(errno);
+  return false;
+}
+
+void ChangeMonitor::stop() {
+  if (stop_.is_open()) eventfd_write(stop_.get(), 1);
+  thread_.join();
+}
+
+void ChangeMonitor::close() {
+  events_.close();
+  stop_.reset();
+}
+
+void ChangeMonitor::run() {
+  pollfd ready[] = {{events_.descriptor(), POLLIN, 0}, {stop_.get(), POLLIN, 0}};
+  for (;;) {
+    if (poll(ready, 2, -1) < 0 && errno != EINTR) return;
+    if (ready[1].revents != 0) return;
+    gate_.shut();
+    read_events();
+    gate_.open();
+  }
+}
+
+// The table is locked before the thread that waits is let go: it may map other memory at the same addresses at once,
+// and have it promoted.
+void ChangeMonitor::read_events() {
+  const auto lock = table_.lock();
+  uffd_msg event;
+  while (read(events_.descriptor(), &event, sizeof event) == static_cast<ssize_t>(sizeof event)) take(event);
+}
+
+// Of unmapped memory the bytes are given back. What is moved has them still: it is opened anew where it is now, when it
+// is asked for.
+void ChangeMonitor::take(const uffd_msg& event) {
+  if (event.event == UFFD_EVENT_UNMAP) {
+    table_.drop(event.arg.remove.start, event.arg.remove.end,
+                [this](std::uint64_t offset, std::uint64_t length) { file_.discard(offset, length); });
+  } else if (event.event == UFFD_EVENT_REMAP) {
+    const auto keep = [](std::uint64_t, std::uint64_t) {};
+    table_.drop(event.arg.remap.from, event.arg.remap.from + event.arg.remap.len, keep);
+    table_.drop(event.arg.remap.to, event.arg.remap.to + event.arg.remap.len, keep);
+  }
+}
+
+}  // namespace openlapi::direct

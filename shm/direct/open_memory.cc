@@ -1,0 +1,207 @@
+#include "shm/direct/open_memory.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "dataplane/base/cancellation.h"
+#include "shm/direct/process_maps.h"
+
+namespace openlapi::direct {
+namespace {
+
+constexpr std::uint32_t kOwnThreads = 2;
+
+constexpr std::uint64_t whole_pages(std::uint64_t bytes) { return (bytes + shm::kPage - 1) / shm::kPage * shm::kPage; }
+
+// The object, then the two stacks, each above a page that nobody may touch.
+constexpr std::uint64_t kStackRoom = shm::kPage + PrivateThread::kStackSize;
+constexpr std::uint64_t object_size() { return whole_pages(sizeof(OpenMemory)); }
+constexpr std::uint64_t own_size() { return object_size() + kOwnThreads * kStackRoom; }
+
+void* pointer_at(std::uint64_t address) { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)); }
+
+AddressRange stack_of(const AddressRange& own, std::uint32_t thread) {
+  const std::uint64_t guard = own.begin + object_size() + thread * kStackRoom;
+  return {guard + shm::kPage, guard + kStackRoom};
+}
+
+class SignalsOff {
+ public:
+  SignalsOff() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsOff() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsOff(const SignalsOff&) = delete;
+  SignalsOff& operator=(const SignalsOff&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+}  // namespace
+
+OpenMemory* OpenMemory::the_one = nullptr;
+
+OpenMemory::OpenMemory(const AddressRange& own, ControlMemory control, DirectFile file)
+    : own_(own),
+      control_(std::move(control)),
+      file_(std::move(file)),
+      gate_(control_),
+      table_(control_.header()),
+      monitor_(file_, table_, gate_),
+      promoter_(file_, table_, gate_, kept_, monitor_.events()) {
+  kept_.add(own.begin, own.end);
+}
+
+OpenMemory::Pointer OpenMemory::start(std::uint32_t accessors, std::string& reason) {
+  const auto refuse = [&](const char* what, int error) {
+    reason = std::string(what) + ": " + std::strerror(error);
+    return nullptr;
+  };
+  if (the_one != nullptr) return refuse("direct access of this process", EBUSY);
+  if (sysconf(_SC_PAGESIZE) != static_cast<long>(shm::kPage)) return refuse("pages are not of 4 KiB", ENOTSUP);
+  ControlMemory control = ControlMemory::create(accessors, reason);
+  if (!control.valid()) return nullptr;
+  DirectFile file = DirectFile::create(reason);
+  if (!file.valid()) return nullptr;
+  static const int handlers = pthread_atfork(before_fork, after_fork, in_child);
+  if (handlers != 0) return refuse("no handlers of fork", handlers);
+  void* const own = mmap(nullptr, own_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (own == MAP_FAILED) return refuse("no memory for direct access", errno);
+  const std::uint64_t begin = reinterpret_cast<std::uintptr_t>(own);
+  const AddressRange range = {begin, begin + own_size()};
+  for (std::uint32_t thread = 0; thread < kOwnThreads; ++thread) {
+    mprotect(pointer_at(stack_of(range, thread).begin - shm::kPage), shm::kPage, PROT_NONE);
+  }
+  the_one = new (own) OpenMemory(range, std::move(control), std::move(file));
+  Pointer started(the_one);
+  if (!started->start_threads(reason)) return nullptr;
+  started->gate_.open();
+  return started;
+}
+
+bool OpenMemory::start_threads(std::string& reason) {
+  const auto body = [](void* self) -> void* {
+    static_cast<OpenMemory*>(self)->run_promotions();
+    return nullptr;
+  };
+  if (!promoter_.start(reason) || !monitor_.start(stack_of(own_, 0), reason)) return false;
+  if (thread_.start(stack_of(own_, 1), "lapi-promotion", body, this)) return true;
+  reason = std::string("no thread to promote memory: ") + std::strerror(errno);
+  return false;
+}
+
+// Promoted memory becomes private before its events go unread.
+OpenMemory::~OpenMemory() {
+  {
+    const std::lock_guard guard(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+  take_back();
+  monitor_.stop();
+}
+
+void OpenMemory::Stop::operator()(OpenMemory* memory) const {
+  if (the_one != memory) return;  // a child of a fork, which has given it up
+  const AddressRange own = memory->own_;
+  memory->~OpenMemory();
+  the_one = nullptr;
+  munmap(pointer_at(own.begin), own.end - own.begin);
+}
+
+void OpenMemory::run_promotions() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return wanted_ != 0 || stop_; });
+    if (stop_) return;
+    answer_ = promoter_.promote(wanted_);
+    wanted_ = 0;
+    changed_.notify_all();
+  }
+}
+
+Refusal OpenMemory::promote(std::uint64_t address) {
+  const CancellationOff not_cancelled;
+  const SignalsOff no_signals;
+  const std::lock_guard one_at_a_time(promoting_);
+  if (!promotes_anytime() && count_threads() != kOwnThreads + 1) return Refusal::kOtherThreads;
+  if (address == 0) return Refusal::kNotMapped;
+  std::unique_lock lock(mutex_);
+  wanted_ = address;
+  changed_.notify_all();
+  changed_.wait(lock, [this] { return wanted_ == 0; });
+  return answer_;
+}
+
+Refusal OpenMemory::promote_data_segment() {
+  const CancellationOff not_cancelled;
+  const std::lock_guard one_at_a_time(promoting_);
+  return promoter_.promote_data_segment();
+}
+
+// By the kernel's own list: so it has what mremap() has moved or made longer. Nothing is copied, and children of a fork
+// have it as any private memory.
+void OpenMemory::take_back() {
+  gate_.close();
+  struct stat status {};
+  const auto lock = table_.lock();
+  if (!file_.valid() || fstat(file_.descriptor(), &status) != 0) return;
+  each_mapping([&](const Mapping& mapping) {
+    if (!mapping.shared || mapping.inode != status.st_ino || mapping.device != status.st_dev) return true;
+    const int rights = (mapping.readable ? PROT_READ : 0) | (mapping.writable ? PROT_WRITE : 0);
+    monitor_.events().unwatch(mapping.begin, mapping.end);
+    mmap(pointer_at(mapping.begin), mapping.end - mapping.begin, rights, MAP_PRIVATE | MAP_FIXED, file_.descriptor(),
+         static_cast<off_t>(mapping.offset));
+    return true;
+  });
+  table_.drop(0, UINT64_MAX, [](std::uint64_t, std::uint64_t) {});
+}
+
+// The old one lives as long as somebody maps it, and nothing of it may change any more. Without a new one the gate
+// stays closed.
+void OpenMemory::begin_new_file() {
+  std::string reason;
+  file_ = DirectFile::create(reason);
+  control_.header().file.fetch_add(1);
+  if (file_.valid()) gate_.open();
+}
+
+void OpenMemory::before_fork() {
+  if (the_one == nullptr) return;
+  the_one->promoting_.lock();
+  the_one->take_back();
+}
+
+void OpenMemory::after_fork() {
+  if (the_one == nullptr) return;
+  the_one->begin_new_file();
+  the_one->promoting_.unlock();
+}
+
+// The child has neither threads nor the control memory; what the object holds otherwise goes with its memory.
+void OpenMemory::in_child() {
+  OpenMemory* const memory = std::exchange(the_one, nullptr);
+  if (memory != nullptr) memory->leave_child();
+}
+
+void OpenMemory::leave_child() {
+  monitor_.close();
+  promoter_.close();
+  file_ = DirectFile();
+  gate_.leave_child();
+  control_.leave_child();
+}
+
+}  // namespace openlapi::direct

@@ -1,0 +1,79 @@
+// The memory of this process that its neighbours reach directly: promoted on demand, followed when the program unmaps
+// or moves it, taken back before a fork and at the end. One for a process; it lies in memory that is never promoted.
+//
+// It has two threads, which take no signals. One reads the events of promoted memory; the thread that has unmapped or
+// moved some waits for it. The other one promotes, so that a promoting thread's stack is never under promotion.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "shm/direct/change_monitor.h"
+#include "shm/direct/control_memory.h"
+#include "shm/direct/promotion.h"
+
+namespace openlapi::direct {
+
+class OpenMemory {
+ public:
+  struct Stop {
+    void operator()(OpenMemory* memory) const;
+  };
+  using Pointer = std::unique_ptr<OpenMemory, Stop>;
+
+  // With room for so many accessors; the gate is open. Null: `reason` says why there is none.
+  static Pointer start(std::uint32_t accessors, std::string& reason);
+
+  // What neighbours need. The file is another one after each fork (ControlHeader::file).
+  const ControlMemory& control() const { return control_; }
+  int file_descriptor() const { return file_.descriptor(); }
+  // Before the accessor comes in for the first time (Gate::admit()).
+  void admit(std::uint32_t accessor, FileDescriptor process) { gate_.admit(accessor, std::move(process)); }
+
+  // Whether memory can be promoted beside running threads. If not, only while the caller is the only one.
+  bool promotes_anytime() const { return promoter_.stops_system_calls(); }
+
+  // Opens the chunk of memory around the address; returns when that is done or refused. The caller takes no signals
+  // meanwhile.
+  Refusal promote(std::uint64_t address);
+
+  // While the caller is the only thread that writes there.
+  Refusal promote_data_segment();
+
+ private:
+  OpenMemory(const AddressRange& own, ControlMemory control, DirectFile file);
+  ~OpenMemory();
+  bool start_threads(std::string& reason);
+  void run_promotions();
+  void take_back();
+  void begin_new_file();
+  void leave_child();
+
+  static void before_fork();
+  static void after_fork();
+  static void in_child();
+  static OpenMemory* the_one;  // null: none, or this is a child of a fork
+
+  const AddressRange own_;
+  KeptRanges kept_;
+  ControlMemory control_;
+  DirectFile file_;
+  Gate gate_;
+  AddressTable table_;
+  ChangeMonitor monitor_;
+  Promoter promoter_;
+
+  std::mutex promoting_;  // held by who promotes, and across a fork
+  std::mutex mutex_;      // of what follows
+  std::condition_variable changed_;
+  std::uint64_t wanted_ = 0;  // the address; 0: none
+  Refusal answer_ = Refusal::kNone;
+  bool stop_ = false;
+  PrivateThread thread_;
+};
+
+}  // namespace openlapi::direct

@@ -1,0 +1,61 @@
+// Which memory may be promoted: moved to a file at the same address while threads use it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "shm/direct/process_maps.h"
+
+namespace openlapi::direct {
+
+enum class Refusal : std::uint8_t {
+  kNone,
+  kOtherThreads,  // they run, and userfaultfd does not stop what their system calls write
+  kNotMapped,     // or the list of mappings cannot be read
+  kOtherKind,     // shared, of a file, executable, or not writable
+  kKeptPrivate,   // a thread's control block, the end of the main stack, what is ours
+  kFutex,         // a thread waits there for what is named by the memory's identity
+  kPinned,        // an adapter uses memory of the process
+  kNoRoom,        // in the table or the file
+  kChanged,       // the program has changed the mapping meanwhile
+  kSystem,        // the kernel refused a step
+};
+std::string_view text_of(Refusal refusal);
+
+struct AddressRange {
+  std::uint64_t begin, end;
+};
+
+// Ranges of the process that stay private. Mappings of the same kind are one to the kernel if they touch.
+class KeptRanges {
+ public:
+  static constexpr std::size_t kMost = 8;
+
+  void add(std::uint64_t begin, std::uint64_t end);
+  // Makes `range` smaller so that it has `address`, but nothing of these. False: they have `address`.
+  bool clip(std::uint64_t address, AddressRange& range) const;
+
+ private:
+  std::size_t count_ = 0;
+  std::array<AddressRange, kMost> ranges_;
+};
+
+// Takes [begin, end) out of a range that has `address`. False: `address` is in it.
+bool clip_out(std::uint64_t address, std::uint64_t begin, std::uint64_t end, AddressRange& range);
+
+struct PromotableRange {
+  AddressRange range;
+  bool is_of_file;  // it was promoted before and taken back: pages that are not there need not be zero
+};
+
+// The part around `address` of the mapping it is in, at most a chunk of `chunk` bytes (a power of two, of whole pages),
+// that may be promoted now. Nothing: `refusal` says why.
+std::optional<PromotableRange> promotable_range(std::uint64_t address, std::uint64_t chunk, const KeptRanges& kept,
+                                                Refusal& refusal);
+
+// Threads of the process.
+std::uint32_t count_threads();
+
+}  // namespace openlapi::direct

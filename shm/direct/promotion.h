@@ -1,0 +1,58 @@
+// Moves private memory of this process to the file that its neighbours map, at the same address, while its threads go
+// on: who writes there meanwhile waits for some tens of microseconds.
+//
+// One promotion at a time, by a thread whose stack and whatever else it writes are kept private (KeptRanges), and which
+// does not allocate.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "shm/direct/address_table.h"
+#include "shm/direct/direct_file.h"
+#include "shm/direct/gate.h"
+#include "shm/direct/promotable.h"
+#include "shm/direct/userfault.h"
+
+namespace openlapi::direct {
+
+class Promoter {
+ public:
+  // `events` reports what happens to promoted memory. All outlive it.
+  Promoter(DirectFile& file, AddressTable& table, Gate& gate, const KeptRanges& kept, const Userfault& events);
+
+  // False: `reason` says why nothing can be promoted here.
+  bool start(std::string& reason);
+  bool stops_system_calls() const { return fault_.stops_system_calls(); }
+
+  // Opens the chunk around `address`. Fine, too, if it is open already.
+  Refusal promote(std::uint64_t address);
+
+  // Opens the program's writable data segment. Only while no other thread runs that writes there: memory of a file
+  // cannot be protected.
+  Refusal promote_data_segment();
+
+  // For a child of a fork: closes the descriptors.
+  void close() {
+    fault_.close();
+    page_map_.reset();
+  }
+
+ private:
+  Refusal move_to_file(const AddressRange& range, bool whole);
+  Refusal replace(const AddressRange& range, bool whole, std::uint64_t offset);
+  Refusal publish(const AddressRange& range, std::uint64_t offset);
+  bool copy(const AddressRange& range, bool whole, std::uint64_t offset) const;
+  bool is_at(const AddressRange& range, std::uint64_t offset) const;
+  bool find_in_file(std::uint64_t address, AddressRange& range, std::uint64_t& offset) const;
+
+  DirectFile& file_;
+  AddressTable& table_;
+  Gate& gate_;
+  const KeptRanges& kept_;
+  const Userfault& events_;
+  Userfault fault_;  // of memory that is not promoted yet
+  FileDescriptor page_map_;
+};
+
+}  // namespace openlapi::direct

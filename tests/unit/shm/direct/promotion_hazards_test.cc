@@ -1,0 +1,299 @@
+// What must not be promoted, when nothing can be, and forks.
+#include <linux/filter.h>
+#include <linux/futex.h>
+#include <linux/seccomp.h>
+#include <spawn.h>
+#include <sys/resource.h>
+
+#include <array>
+#include <climits>
+#include <cstddef>
+#include <cstring>
+#include <fstream>
+#include <thread>
+
+#include "tests/support/sanitizers.h"
+#include "tests/unit/shm/direct/opened_process.h"
+
+namespace openlapi::direct {
+namespace {
+
+// Until the thread is in this system call.
+void await_call(pid_t thread, long call) {
+  const std::string path = "/proc/self/task/" + std::to_string(thread) + "/syscall";
+  for (std::string now; now != std::to_string(call); std::this_thread::yield()) std::ifstream(path) >> now;
+}
+
+void wait_for_futex(std::uint32_t* word, int operation) { syscall(SYS_futex, word, operation, 0, nullptr, nullptr, 0); }
+void wake_futex(std::uint32_t* word, int operation) {
+  syscall(SYS_futex, word, operation, INT_MAX, nullptr, nullptr, 0);
+}
+
+// A thread with a variable on its stack, until it is let go.
+struct StackThread {
+  std::atomic<std::uint64_t*> variable{nullptr};
+  std::atomic<bool> stop{false};
+  std::atomic<pid_t> number{0};
+  std::thread thread{[this] {
+    std::uint64_t here = 1;
+    number = static_cast<pid_t>(syscall(SYS_gettid));
+    variable = &here;
+    while (!stop) std::this_thread::yield();
+  }};
+
+  StackThread() {
+    while (variable == nullptr) std::this_thread::yield();
+  }
+};
+
+TEST(PromotionHazards, ThreadControlBlocksStayPrivate) {
+  in_a_process(Beside::kThreads, [] {
+    OpenedProcess process;
+    StackThread one;
+    EXPECT_EQ(process.memory->promote(address_of(reinterpret_cast<void*>(one.thread.native_handle()))),
+              Refusal::kKeptPrivate);
+    EXPECT_EQ(process.memory->promote(address_of(reinterpret_cast<void*>(pthread_self()))), Refusal::kKeptPrivate);
+    one.stop = true;
+    one.thread.join();
+  });
+}
+
+TEST(PromotionHazards, JoiningGoesOnBesidePromotion) {
+  in_a_process(Beside::kThreads, [] {
+    OpenedProcess process;
+    for (std::uint64_t round = repetitions(100); round > 0; --round) {
+      StackThread one;
+      std::atomic<pid_t> joining{0};
+      std::thread joiner([&] {
+        joining = static_cast<pid_t>(syscall(SYS_gettid));
+        one.thread.join();
+      });
+      while (joining == 0) std::this_thread::yield();
+      await_call(joining, SYS_futex);
+      const Refusal refusal = process.promote(one.variable);
+      EXPECT_TRUE(refusal == Refusal::kNone || refusal == Refusal::kKeptPrivate) << text_of(refusal);
+      process.memory->promote(address_of(one.variable) - 2 * kChunkBytes);  // of the same stack
+      one.stop = true;
+      joiner.join();
+    }
+  });
+}
+
+TEST(PromotionHazards, AWaiterForASharedFutexKeepsItsMemory) {
+  in_a_process(Beside::kThreads, [] {
+    OpenedProcess process;
+    for (const bool is_private : {false, true}) {
+      auto* const word = reinterpret_cast<std::uint32_t*>(map_words(kChunkBytes));
+      const int flag = is_private ? FUTEX_PRIVATE_FLAG : 0;
+      std::atomic<pid_t> waiting{0};
+      std::thread waiter([&] {
+        waiting = static_cast<pid_t>(syscall(SYS_gettid));
+        wait_for_futex(word, FUTEX_WAIT | flag);
+      });
+      while (waiting == 0) std::this_thread::yield();
+      await_call(waiting, SYS_futex);
+      EXPECT_EQ(process.promote(word), is_private ? Refusal::kNone : Refusal::kFutex);
+      wake_futex(word, FUTEX_WAKE | flag);
+      waiter.join();
+      EXPECT_EQ(process.promote(word), Refusal::kNone);
+    }
+  });
+}
+
+TEST(PromotionHazards, RefusesWhatIsNotOrdinaryMemory) {
+  in_a_process(Beside::kNobody, [] {
+    OpenedProcess process;
+    const auto refusal = [&](int rights, int kind) {
+      return process.promote(mmap(nullptr, kChunkBytes, rights, kind | MAP_ANONYMOUS, -1, 0));
+    };
+    EXPECT_EQ(refusal(PROT_READ, MAP_PRIVATE), Refusal::kOtherKind);
+    EXPECT_EQ(refusal(PROT_READ | PROT_WRITE, MAP_SHARED), Refusal::kOtherKind);
+    EXPECT_EQ(refusal(PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE), Refusal::kOtherKind);
+    EXPECT_EQ(process.memory->promote(0), Refusal::kNotMapped);
+    EXPECT_EQ(process.memory->promote(4096), Refusal::kNotMapped);
+    EXPECT_EQ(process.promote(process.memory.get()), Refusal::kKeptPrivate) << "our own";
+    EXPECT_EQ(process.promote(&process.memory->control().header()), Refusal::kOtherKind);
+  });
+}
+
+TEST(PromotionHazards, AnOrdinaryUserPromotesAlone) {
+  in_a_process([] {
+    become_ordinary_user();
+    OpenedProcess process;
+    if (process.memory->promotes_anytime()) GTEST_SKIP() << "ordinary users have a full userfaultfd here";
+    std::uint64_t on_stack = 1, *const words = map_words(kChunkBytes);
+    EXPECT_EQ(process.promote(&on_stack), Refusal::kNone);
+    EXPECT_EQ(process.promote(words), Refusal::kNone);
+    EXPECT_TRUE(process.add(&on_stack) && process.add(words));
+    StackThread other;
+    EXPECT_EQ(process.promote(map_words(kChunkBytes)), Refusal::kOtherThreads);
+    EXPECT_TRUE(process.add(words)) << "what is open stays open";
+    other.stop = true;
+    other.thread.join();
+    EXPECT_EQ(load(words), 2u);
+    EXPECT_EQ(on_stack, 2u);
+  });
+}
+
+void expect_no_start(const char* why) {
+  std::string reason;
+  EXPECT_FALSE(OpenMemory::start(4, reason));
+  EXPECT_NE(reason.find(why), std::string::npos) << reason;
+}
+
+TEST(PromotionHazards, SaysWhenFilesAreLimited) {
+  in_a_process([] {
+    const rlimit limit = {1 << 20, 1 << 20};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    expect_no_start("ulimit -f");
+  });
+}
+
+TEST(PromotionHazards, SaysWhenUserfaultfdIsForbidden) {
+  in_a_process([] {
+    become_ordinary_user();  // who may open the device has it nevertheless
+    std::array<sock_filter, 4> program = {{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                                           BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_userfaultfd, 0, 1),
+                                           BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+                                           BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)}};
+    const sock_fprog filter = {program.size(), program.data()};
+    ASSERT_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+    ASSERT_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter), 0);
+    if (open("/dev/userfaultfd", O_RDWR | O_CLOEXEC) >= 0) GTEST_SKIP() << "ordinary users may open /dev/userfaultfd";
+    expect_no_start("userfaultfd is refused");
+  });
+}
+
+// A neighbour that adds one to the words all the time. It is in the same process, but children do not have its windows.
+class AddingNeighbour {
+ public:
+  AddingNeighbour(OpenedProcess& process, std::vector<std::uint64_t*> words)
+      : words_(std::move(words)), added(words_.size()), process_(process), thread_([this] { run(); }) {}
+  ~AddingNeighbour() { stop(); }
+
+  void stop() {
+    stop_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+  std::uint64_t total() const { return total_; }
+
+ private:
+  const std::vector<std::uint64_t*> words_;
+
+ public:
+  std::vector<std::uint64_t> added;
+
+ private:
+  void run() {
+    std::string error;
+    ControlMemory theirs = ControlMemory::attach(FileDescriptor(dup(process_.memory->control().descriptor())), error);
+    const ControlHeader& header = theirs.header();
+    NeighbourMemory memory(std::move(theirs), 1);
+    memory.use_file(header.file, FileDescriptor(dup(process_.memory->file_descriptor())), error);
+    while (!stop_) {
+      if (memory.needs_file()) {
+        const std::uint64_t number = header.file;  // before the descriptor: it is not of an older file
+        memory.use_file(number, FileDescriptor(dup(process_.memory->file_descriptor())), error);
+      }
+      for (std::size_t i = 0; i < words_.size(); ++i) {
+        if (!add_directly(memory, address_of(words_[i]), 1)) continue;
+        ++added[i];
+        total_.fetch_add(1);
+      }
+    }
+  }
+
+  OpenedProcess& process_;
+  std::atomic<bool> stop_{false};
+  std::atomic<std::uint64_t> total_{0};
+  std::thread thread_;
+};
+
+// What a child does with memory that was open: it sees it standing still, and changes its own.
+int look_and_change(const std::vector<std::uint64_t*>& words) {
+  std::vector<std::uint64_t> seen;
+  for (const std::uint64_t* word : words) seen.push_back(load(word));
+  for (int turn = 0; turn < 200; ++turn) sched_yield();
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (load(words[i]) != seen[i]) return 1;
+    *words[i] = 77;
+  }
+  return 0;
+}
+
+TEST(PromotionHazards, ForkGivesTheChildMemoryOfItsOwn) {
+  in_a_process(Beside::kThreads, [] {
+    OpenedProcess process;
+    const auto heap = std::make_unique<std::uint64_t>(0);
+    std::uint64_t on_stack = 0, own = 0;
+    const std::vector<std::uint64_t*> words = {heap.get(), &on_stack, map_words(kChunkBytes)};
+    AddingNeighbour neighbour(process, words);
+    for (std::uint64_t round = repetitions(50); round > 0; --round) {
+      for (std::uint64_t* word : words) ASSERT_EQ(process.promote(word), Refusal::kNone);
+      const std::uint64_t before = neighbour.total();
+      while (neighbour.total() < before + 100) std::this_thread::yield();
+      NeighbourProcess child([&] { return look_and_change(words); });
+      for (std::uint64_t* word : words) increment(word);
+      ++own;
+      ASSERT_EQ(child.end(), 0);
+    }
+    neighbour.stop();
+    for (std::size_t i = 0; i < words.size(); ++i) EXPECT_EQ(*words[i], own + neighbour.added[i]) << i;
+  });
+}
+
+TEST(PromotionHazards, AChildMayOpenItsMemory) {
+  in_a_process(Beside::kNobody, [] {
+    OpenedProcess process;
+    std::uint64_t* const words = map_words(kChunkBytes);
+    ASSERT_EQ(process.promote(words), Refusal::kNone);
+    NeighbourProcess child([&] {
+      OpenedProcess own;
+      EXPECT_EQ(own.promote(words), Refusal::kNone);
+      EXPECT_TRUE(own.add(words, 5));
+      return load(words) == 5 ? 0 : 1;
+    });
+    EXPECT_EQ(child.end(), 0);
+    EXPECT_EQ(load(words), 0u);
+    EXPECT_TRUE(process.neighbour->needs_file());
+    process.meet();
+    EXPECT_FALSE(process.add(words)) << "after a fork all is private";
+    EXPECT_EQ(process.promote(words), Refusal::kNone);
+    EXPECT_TRUE(process.add(words));
+  });
+}
+
+TEST(PromotionHazards, StartingAProgramIsNoFork) {
+  in_a_process(Beside::kNobody, [] {
+    OpenedProcess process;
+    std::uint64_t* const words = map_words(kChunkBytes);
+    ASSERT_EQ(process.promote(words), Refusal::kNone);
+    const char* const arguments[] = {"true", nullptr};
+    pid_t started = 0;
+    ASSERT_EQ(posix_spawnp(&started, "true", nullptr, nullptr, const_cast<char* const*>(arguments), environ), 0);
+    int status = 1;
+    EXPECT_EQ(waitpid(started, &status, 0), started);
+    EXPECT_EQ(status, 0);
+    EXPECT_TRUE(process.add(words));
+  });
+}
+
+// Stacks that end, are kept by the C library and used again.
+TEST(PromotionHazards, ThreadsMayEndWithTheirStacksOpen) {
+  in_a_process(Beside::kThreads, [] {
+    OpenedProcess process;
+    for (std::uint64_t round = repetitions(100); round > 0; --round) {
+      StackThread one;
+      std::uint64_t* const variable = one.variable;
+      if (process.promote(variable) == Refusal::kNone) {
+        ASSERT_TRUE(process.add(variable));
+        ASSERT_EQ(load(variable), 2u);
+      }
+      one.stop = true;
+      one.thread.join();
+    }
+  });
+}
+
+}  // namespace
+}  // namespace openlapi::direct
