@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "dataplane/base/cancellation.h"
+#include "shm/direct/mapping_in_place.h"
 #include "shm/direct/process_maps.h"
 
 namespace openlapi::direct {
@@ -25,8 +26,6 @@ constexpr std::uint64_t whole_pages(std::uint64_t bytes) { return (bytes + shm::
 constexpr std::uint64_t kStackRoom = shm::kPage + PrivateThread::kStackSize;
 constexpr std::uint64_t object_size() { return whole_pages(sizeof(OpenMemory)); }
 constexpr std::uint64_t own_size() { return object_size() + kOwnThreads * kStackRoom; }
-
-void* pointer_at(std::uint64_t address) { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)); }
 
 AddressRange stack_of(const AddressRange& own, std::uint32_t thread) {
   const std::uint64_t guard = own.begin + object_size() + thread * kStackRoom;
@@ -81,7 +80,7 @@ OpenMemory::Pointer OpenMemory::start(std::uint32_t accessors, std::string& reas
   const std::uint64_t begin = reinterpret_cast<std::uintptr_t>(own);
   const AddressRange range = {begin, begin + own_size()};
   for (std::uint32_t thread = 0; thread < kOwnThreads; ++thread) {
-    mprotect(pointer_at(stack_of(range, thread).begin - shm::kPage), shm::kPage, PROT_NONE);
+    mprotect(pointer_to(stack_of(range, thread).begin - shm::kPage), shm::kPage, PROT_NONE);
   }
   the_one = new (own) OpenMemory(range, std::move(control), std::move(file));
   Pointer started(the_one);
@@ -118,7 +117,7 @@ void OpenMemory::Stop::operator()(OpenMemory* memory) const {
   const AddressRange own = memory->own_;
   memory->~OpenMemory();
   the_one = nullptr;
-  munmap(pointer_at(own.begin), own.end - own.begin);
+  munmap(pointer_to(own.begin), own.end - own.begin);
 }
 
 void OpenMemory::run_promotions() {
@@ -162,8 +161,7 @@ void OpenMemory::take_back() {
     if (!mapping.shared || mapping.inode != status.st_ino || mapping.device != status.st_dev) return true;
     const int rights = (mapping.readable ? PROT_READ : 0) | (mapping.writable ? PROT_WRITE : 0);
     monitor_.events().unwatch(mapping.begin, mapping.end);
-    mmap(pointer_at(mapping.begin), mapping.end - mapping.begin, rights, MAP_PRIVATE | MAP_FIXED, file_.descriptor(),
-         static_cast<off_t>(mapping.offset));
+    map_in_place({mapping.begin, mapping.end}, rights, MAP_PRIVATE, file_.descriptor(), mapping.offset);
     return true;
   });
   table_.drop(0, UINT64_MAX, [](std::uint64_t, std::uint64_t) {});

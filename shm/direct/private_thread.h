@@ -11,7 +11,8 @@ namespace openlapi::direct {
 
 class PrivateThread {
  public:
-  static constexpr std::uint64_t kStackSize = 256 << 10;
+  // Also for the static variables of all libraries; what is not touched costs nothing.
+  static constexpr std::uint64_t kStackSize = 2 << 20;
 
   // `stack` outlives the thread. False: errno says why.
   bool start(const AddressRange& stack, const char* name, void* (*body)(void*), void* argument);

@@ -4,6 +4,7 @@
 #include <linux/userfaultfd.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "shm/direct/mapping_in_place.h"
 #include "shm/direct/process_maps.h"
 
 namespace openlapi::direct {
@@ -21,11 +23,10 @@ constexpr std::uint64_t kChunk = 64 << 10;
 constexpr std::uint64_t kWriteProtectUnpopulated = 1 << 13;  // UFFD_FEATURE_WP_UNPOPULATED, since Linux 6.4
 constexpr std::uint64_t kPresent = std::uint64_t{1} << 63, kSwapped = std::uint64_t{1} << 62;  // of pagemap
 
-void* pointer_to(std::uint64_t address) { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)); }
-
+// Not by pwrite(): sanitizers that the program was built with would look at what is poisoned in its memory.
 bool write_whole(int file, std::uint64_t from, std::uint64_t length, std::uint64_t offset) {
   while (length > 0) {
-    const ssize_t count = pwrite(file, pointer_to(from), length, static_cast<off_t>(offset));
+    const long count = syscall(SYS_pwrite64, file, from, length, offset);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return false;
     const auto written = static_cast<std::uint64_t>(count);
@@ -111,9 +112,8 @@ bool Promoter::find_in_file(std::uint64_t address, AddressRange& range, std::uin
 Refusal Promoter::replace(const AddressRange& range, bool whole, std::uint64_t offset) {
   if (!copy(range, whole, offset)) return Refusal::kSystem;
   if (!fault_.protect(range.begin, range.end)) return Refusal::kChanged;
-  void* const memory = mmap(pointer_to(range.begin), range.end - range.begin, PROT_READ | PROT_WRITE,
-                            MAP_SHARED | MAP_FIXED, file_.descriptor(), static_cast<off_t>(offset));
-  return memory == MAP_FAILED ? Refusal::kSystem : Refusal::kNone;
+  const bool mapped = map_in_place(range, PROT_READ | PROT_WRITE, MAP_SHARED, file_.descriptor(), offset);
+  return mapped ? Refusal::kNone : Refusal::kSystem;
 }
 
 // What has changed before it is watched makes no event: so it is looked at afterwards, and nobody takes an event's
@@ -175,11 +175,10 @@ Refusal Promoter::promote_data_segment() {
   if (count == 0) return Refusal::kNotMapped;
   for (std::size_t number = 0; number < count; ++number) {
     const AddressRange& segment = segments[number];
-    const std::uint64_t length = segment.end - segment.begin, offset = file_.place(segment.begin, segment.end);
+    const std::uint64_t offset = file_.place(segment.begin, segment.end);
     if (offset == 0) return Refusal::kNoRoom;
-    if (!write_whole(file_.descriptor(), segment.begin, length, offset) ||
-        mmap(pointer_to(segment.begin), length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file_.descriptor(),
-             static_cast<off_t>(offset)) == MAP_FAILED) {
+    if (!write_whole(file_.descriptor(), segment.begin, segment.end - segment.begin, offset) ||
+        !map_in_place(segment, PROT_READ | PROT_WRITE, MAP_SHARED, file_.descriptor(), offset)) {
       return Refusal::kSystem;
     }
     if (const Refusal refusal = publish(segment, offset); refusal != Refusal::kNone) return refusal;
