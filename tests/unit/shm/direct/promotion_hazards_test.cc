@@ -4,6 +4,7 @@
 #include <linux/seccomp.h>
 #include <spawn.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <array>
 #include <climits>
@@ -247,6 +248,7 @@ TEST(PromotionHazards, AChildMayOpenItsMemory) {
     OpenedProcess process;
     std::uint64_t* const words = map_words(kChunkBytes);
     ASSERT_EQ(process.promote(words), Refusal::kNone);
+    ASSERT_TRUE(process.add(words, 0));
     NeighbourProcess child([&] {
       OpenedProcess own;
       EXPECT_EQ(own.promote(words), Refusal::kNone);
@@ -256,6 +258,9 @@ TEST(PromotionHazards, AChildMayOpenItsMemory) {
     EXPECT_EQ(child.end(), 0);
     EXPECT_EQ(load(words), 0u);
     EXPECT_TRUE(process.neighbour->needs_file());
+    struct stat status {};
+    ASSERT_EQ(fstat(process.memory->file_descriptor(), &status), 0);
+    EXPECT_EQ(status.st_blocks, 0) << "what the child has goes with it";
     process.meet();
     EXPECT_FALSE(process.add(words)) << "after a fork all is private";
     EXPECT_EQ(process.promote(words), Refusal::kNone);
