@@ -406,7 +406,7 @@ ENGINES = {
         [("if (ahead > kMostAhead || from.overtakers", "if (from.overtakers")]),
     "cancelled_receive_matched": (
         "api/rpi/lapi/receive_requests.cc", "a receive that was cancelled has a message",
-        [("    if (!waits(*state.request)) continue;\n", "")]),
+        [("    const bool is_waiting = waits(*state.request);\n", "    const bool is_waiting = true;\n")]),
     "truncation_flag_lost": (
         "api/rpi/lapi/receive_requests.cc", "nobody is told that a message was longer than the room for it",
         [("  if (arrival.length > room_of(request)) request.rq_flags |= LAM_RQFTRUNC;\n", "")]),
@@ -428,11 +428,11 @@ ENGINES = {
           "  receive.arrival = &arrival;\n  if (arrival.is_long()) answer(arrival, EnvelopeKind::fetched);\n")]),
     "answer_doubled": (
         "api/rpi/lapi/receive_requests.cc", "a long message is answered twice",
-        [("    if (arrival.is_long()) answer(arrival, EnvelopeKind::fetched);\n",
-          "    if (arrival.is_long()) answer(arrival, EnvelopeKind::fetched);\n    if (arrival.is_long()) answer(arrival, EnvelopeKind::fetched);\n")]),
+        [("    if (arrival.delivered && arrival.is_long()) answer(arrival, EnvelopeKind::fetched);\n",
+          "    for (int n = 0; n < 2 && arrival.delivered && arrival.is_long(); ++n) answer(arrival, EnvelopeKind::fetched);\n")]),
     "synchronous_unanswered": (
         "api/rpi/lapi/receive_requests.cc", "the sender of a synchronous message is not told that it was received",
-        [("    if (arrival.envelope.kind == EnvelopeKind::synchronous) answer(arrival, EnvelopeKind::matched);\n",
+        [("    if (arrival.delivered && arrival.envelope.kind == EnvelopeKind::synchronous) answer(arrival, EnvelopeKind::matched);\n",
           "")]),
     "receive_from_the_dead": (
         "api/rpi/lapi/receive_requests.cc", "a receive from a process that has died waits on",
@@ -456,7 +456,7 @@ ENGINES = {
         [("    send->failed = true;\n    end_if_done(*send);\n", "    send->failed = true;\n")]),
     "sequence_stands_still": (
         "api/rpi/lapi/send_requests.cc", "two messages to a process have one number",
-        [("  ++send.to->next_out;\n", "")]),
+        [("  ++to.next_out;\n", "")]),
     "later_receive_preferred": (
         "api/rpi/lapi/matching.cc", "of several receives the one has a message that was posted last",
         [("candidate->order < first->order", "candidate->order > first->order")]),
@@ -469,7 +469,7 @@ ENGINES = {
           "    if (request->rq_state == LAM_RQSDONE && is_waited_for(*request)) may_sleep = may_sleep && true;\n")]),
     "answer_to_nobody_taken": (
         "api/rpi/lapi/request_engine.cc", "an answer that nobody waits for is not refused",
-        [("!sends_.answered(from, *envelope)) ++refused_;", "!sends_.answered(from, *envelope)) return {};")]),
+        [("message.length == 0 && is_due ?", "message.length == 0 && (is_due || !is_last) ?")]),
     "fast_tag_untold": (
         "api/rpi/lapi/fast_messages.cc", "a receive without a request does not tell the tag of its message",
         [("  tag = request_.rq_status.MPI_TAG;\n", "")]),
