@@ -165,19 +165,19 @@ bool KeptRanges::clip(std::uint64_t address, AddressRange& range) const {
   return true;
 }
 
-std::optional<PromotableRange> promotable_range(std::uint64_t address, std::uint64_t chunk, const KeptRanges& kept,
-                                                Refusal& refusal) {
+std::optional<AddressRange> promotable_range(std::uint64_t address, std::uint64_t chunk, const KeptRanges& kept,
+                                             Refusal& refusal) {
   const std::uint64_t chunk_begin = address / chunk * chunk;
-  PromotableRange found{};
+  AddressRange found{};
   refusal = Refusal::kNotMapped;
   each_mapping([&](const Mapping& mapping) {
     if (mapping.end <= address) return true;
     if (mapping.begin > address) return false;
-    found.range = {std::max(chunk_begin, mapping.begin), std::min(chunk_begin + chunk, mapping.end)};
-    found.is_of_file = mapping.name.starts_with(kTakenBackName);
+    found = {std::max(chunk_begin, mapping.begin), std::min(chunk_begin + chunk, mapping.end)};
+    const bool taken_back = mapping.name.starts_with(kTakenBackName);
     const bool right_kind = mapping.readable && mapping.writable && !mapping.executable && !mapping.shared &&
-                            (mapping.inode == 0 || found.is_of_file);
-    refusal = right_kind ? refuse_range(address, mapping, kept, found.range) : Refusal::kOtherKind;
+                            (mapping.inode == 0 || taken_back);
+    refusal = right_kind ? refuse_range(address, mapping, kept, found) : Refusal::kOtherKind;
     return false;
   });
   if (refusal != Refusal::kNone) return std::nullopt;

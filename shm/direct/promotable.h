@@ -45,15 +45,10 @@ class KeptRanges {
 // Takes [begin, end) out of a range that has `address`. False: `address` is in it.
 bool clip_out(std::uint64_t address, std::uint64_t begin, std::uint64_t end, AddressRange& range);
 
-struct PromotableRange {
-  AddressRange range;
-  bool is_of_file;  // it was promoted before and taken back: pages that are not there need not be zero
-};
-
 // The part around `address` of the mapping it is in, at most a chunk of `chunk` bytes (a power of two, of whole pages),
 // that may be promoted now. Nothing: `refusal` says why.
-std::optional<PromotableRange> promotable_range(std::uint64_t address, std::uint64_t chunk, const KeptRanges& kept,
-                                                Refusal& refusal);
+std::optional<AddressRange> promotable_range(std::uint64_t address, std::uint64_t chunk, const KeptRanges& kept,
+                                             Refusal& refusal);
 
 // Threads of the process.
 std::uint32_t count_threads();

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint64_t kChunk = 64 << 10;
 constexpr std::uint64_t kWriteProtectUnpopulated = 1 << 13;  // UFFD_FEATURE_WP_UNPOPULATED, since Linux 6.4
-constexpr std::uint64_t kPresent = std::uint64_t{1} << 63, kSwapped = std::uint64_t{1} << 62;  // of pagemap
+constexpr std::uint64_t kPresent = std::uint64_t{1} << 63;  // of pagemap
 
 // Not by pwrite(): sanitizers that the program was built with would look at what is poisoned in its memory.
 bool write_whole(int file, std::uint64_t from, std::uint64_t length, std::uint64_t offset) {
@@ -59,9 +59,8 @@ bool Promoter::start(std::string& reason) {
   return fault_.is_open();
 }
 
-// Of anonymous memory what was never touched is zero on both sides. The protection makes it look as if it were swapped
-// out: what is only that is written unless it is zero.
-bool Promoter::copy(const AddressRange& range, bool whole, std::uint64_t offset) const {
+// What is not present may be swapped out, in the file of before a fork, or nowhere: then it is zero on both sides.
+bool Promoter::copy(const AddressRange& range, std::uint64_t offset) const {
   std::array<std::uint64_t, 64> states;
   for (std::uint64_t at = range.begin; at < range.end;) {
     const std::uint64_t pages = std::min<std::uint64_t>((range.end - at) / shm::kPage, states.size());
@@ -73,8 +72,7 @@ bool Promoter::copy(const AddressRange& range, bool whole, std::uint64_t offset)
       std::uint64_t present = 0;
       while (page + present < pages && (states[page + present] & kPresent) != 0) ++present;
       if (present == 0) {
-        const bool may_be_there = whole || (states[page] & kSwapped) != 0;
-        if (may_be_there && !write_unless_zero(file_.descriptor(), from, to)) return false;
+        if (!write_unless_zero(file_.descriptor(), from, to)) return false;
       } else if (!write_whole(file_.descriptor(), from, present * shm::kPage, to)) {
         return false;
       }
@@ -109,8 +107,8 @@ bool Promoter::find_in_file(std::uint64_t address, AddressRange& range, std::uin
 }
 
 // The last look at whether it is still the memory that was protected is one call before it is replaced.
-Refusal Promoter::replace(const AddressRange& range, bool whole, std::uint64_t offset) {
-  if (!copy(range, whole, offset)) return Refusal::kSystem;
+Refusal Promoter::replace(const AddressRange& range, std::uint64_t offset) {
+  if (!copy(range, offset)) return Refusal::kSystem;
   if (!fault_.protect(range.begin, range.end)) return Refusal::kChanged;
   const bool mapped = map_in_place(range, PROT_READ | PROT_WRITE, MAP_SHARED, file_.descriptor(), offset);
   return mapped ? Refusal::kNone : Refusal::kSystem;
@@ -127,12 +125,12 @@ Refusal Promoter::publish(const AddressRange& range, std::uint64_t offset) {
   return table_.add({range.begin, range.end, offset}) ? Refusal::kNone : Refusal::kNoRoom;
 }
 
-Refusal Promoter::move_to_file(const AddressRange& range, bool whole) {
+Refusal Promoter::move_to_file(const AddressRange& range) {
   const std::uint64_t offset = file_.place(range.begin, range.end);
   if (offset == 0) return Refusal::kNoRoom;
   if (!fault_.watch(range.begin, range.end)) return Refusal::kSystem;
   const bool is_protected = fault_.protect(range.begin, range.end);
-  const Refusal refusal = is_protected ? replace(range, whole, offset) : Refusal::kSystem;
+  const Refusal refusal = is_protected ? replace(range, offset) : Refusal::kSystem;
   if (refusal != Refusal::kNone) fault_.unwatch(range.begin, range.end);
   fault_.wake(range.begin, range.end);
   return refusal != Refusal::kNone ? refusal : publish(range, offset);
@@ -157,8 +155,8 @@ Refusal Promoter::promote(std::uint64_t address) {
     return publish(range, offset);
   }
   Refusal refusal = Refusal::kNone;
-  const std::optional<PromotableRange> found = promotable_range(address, kChunk, kept_, refusal);
-  return found ? move_to_file(found->range, found->is_of_file) : refusal;
+  const std::optional<AddressRange> found = promotable_range(address, kChunk, kept_, refusal);
+  return found ? move_to_file(*found) : refusal;
 }
 
 Refusal Promoter::promote_data_segment() {

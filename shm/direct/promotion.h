@@ -39,10 +39,10 @@ class Promoter {
   }
 
  private:
-  Refusal move_to_file(const AddressRange& range, bool whole);
-  Refusal replace(const AddressRange& range, bool whole, std::uint64_t offset);
+  Refusal move_to_file(const AddressRange& range);
+  Refusal replace(const AddressRange& range, std::uint64_t offset);
   Refusal publish(const AddressRange& range, std::uint64_t offset);
-  bool copy(const AddressRange& range, bool whole, std::uint64_t offset) const;
+  bool copy(const AddressRange& range, std::uint64_t offset) const;
   bool is_at(const AddressRange& range, std::uint64_t offset) const;
   bool find_in_file(std::uint64_t address, AddressRange& range, std::uint64_t& offset) const;
 
