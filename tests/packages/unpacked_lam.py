@@ -8,13 +8,10 @@ import shutil
 import subprocess
 import tempfile
 
+import debian_archive
+
 PACKAGES = ["lam-runtime", "lam4-dev", "liblam4", "libltdl7", "libltdl-dev"]
-USER = pwd.getpwnam("nobody")
-SECONDS = 60  # that one program may take
-# LAM's MPI_Init fails at some lengths of the environment, whatever the modules, of which it has opened none by then. It
-# says so, and is tried with another length.
-FAILS_BY_ITSELF = "some error has occurred during MPI_INIT"
-LENGTHS = range(1, 64, 9)
+SECONDS = 120  # that one program may take: only what hangs needs them
 
 
 def finished(*command, **options):
@@ -35,28 +32,31 @@ def run(*command, **options):
 
 
 class UnpackedLam:
-    """Gone at the end of its with block, with its daemon."""
+    """A universe of these hosts, gone at the end of its with block, with its daemons."""
 
-    def __init__(self):
-        self._folder = tempfile.TemporaryDirectory()
-        self.folder = pathlib.Path(self._folder.name)
-        self.folder.chmod(0o755)
-        run("apt-get", "download", *PACKAGES, cwd=self.folder)
-        for package in self.folder.glob("*.deb"):
-            run("dpkg", "-x", package, "root", cwd=self.folder)
+    def __init__(self, folder=None, packages=(), account="nobody", hosts=("localhost cpu=4",), **variables):
+        """A folder that one of these has unpacked LAM into is taken as it is. The variables are the universe's."""
+        self._own_folder = None if folder else tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(folder or self._own_folder.name)
+        self.user, self.variables = pwd.getpwnam(account), variables
         self.tree = self.folder / "root/usr"
+        if not self.tree.exists():
+            self._unpack(packages)
         self.libraries = next(self.tree.rglob("liblam.so.4")).parent
+        self.home = self.folder / "home"
+        self.home.mkdir(exist_ok=True)
+        (self.home / "hosts").write_text("".join(f"{host}\n" for host in hosts))
+        if os.geteuid() == 0:
+            os.chown(self.home, self.user.pw_uid, self.user.pw_gid)
+
+    def _unpack(self, packages):
+        debian_archive.unpack([*PACKAGES, *packages], self.folder)
         # Where LAMHOME says, not in /etc, and there under both names.
         settings = self.tree / "etc"
         settings.mkdir()
         for file in (self.folder / "root/etc/lam").iterdir():
             shutil.copy(file, settings / file.name)
             shutil.copy(file, settings / ("lam-" + file.name))
-        self.home = self.folder / "home"
-        self.home.mkdir()
-        (self.home / "hosts").write_text("localhost cpu=4\n")
-        if os.geteuid() == 0:
-            os.chown(self.home, USER.pw_uid, USER.pw_gid)
 
     def __enter__(self):
         # It leaves a daemon behind that must not keep our pipes: its words go to a file.
@@ -70,41 +70,40 @@ class UnpackedLam:
 
     def __exit__(self, *_):
         subprocess.run(self.command("lamhalt"), stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=False)
-        self._folder.cleanup()
+        if self._own_folder:
+            self._own_folder.cleanup()
+
+    def environment(self):
+        return {"LAMHOME": self.tree, "LD_LIBRARY_PATH": self.libraries, "HOME": self.home, "TMPDIR": self.home,
+                "LAM_MPI_SESSION_SUFFIX": "unpacked", "SHELL": "/bin/sh", "USER": self.user.pw_name,
+                "PATH": f"{self.tree}/bin:/usr/bin:/bin", **self.variables}
 
     def command(self, *words):
         """As the ordinary user, with an environment of its own."""
-        other_user = ["setpriv", "--reuid", USER.pw_uid, "--regid", USER.pw_gid, "--clear-groups"]
-        variables = {"LAMHOME": self.tree, "LD_LIBRARY_PATH": self.libraries, "HOME": self.home, "TMPDIR": self.home,
-                     "LAM_MPI_SESSION_SUFFIX": "unpacked", "SHELL": "/bin/sh", "USER": USER.pw_name,
-                     "PATH": f"{self.tree}/bin:/usr/bin:/bin"}
+        other_user = ["setpriv", "--reuid", self.user.pw_uid, "--regid", self.user.pw_gid, "--clear-groups"]
         return [str(word) for word in (*(other_user if os.geteuid() == 0 else []), "env", "-i", "-C", self.home,
-                                       *(f"{name}={value}" for name, value in variables.items()), *words)]
+                                       *(f"{name}={value}" for name, value in self.environment().items()), *words)]
 
-    def mpirun(self, processes, program, **parameters):
+    def mpirun(self, processes, *program, **parameters):
         """What the program prints. LAM's parameters are rpi, base_module_path and so on."""
         given = [word for name, value in parameters.items() for word in ("-ssi", name, value)]
-        return output_of(self.started(["-np", processes, *given, program]))
+        return output_of(self.started(["-np", processes, *given, *program]))
 
     def started(self, words):
         """mpirun with these words, when it has ended."""
-        for length in LENGTHS:
-            try:
-                done = finished(*self.mpirun_command(length, words))
-            except subprocess.TimeoutExpired as late:  # of processes that were spawned: the others wait for them
-                if FAILS_BY_ITSELF not in (late.stderr or b"").decode(errors="replace"):
-                    raise
-                run(*self.command("lamclean"))
-                continue
-            if FAILS_BY_ITSELF not in done.stderr:
-                break
-        return done
+        return finished(*self.mpirun_command(words))
 
-    def mpirun_command(self, length, words):
-        return self.command("mpirun.lam", "-ssi", "padding", "x" * length, *words)
+    def mpirun_command(self, words):
+        return self.command("mpirun.lam", *words)
 
     def compile(self, source, program):
-        """An MPI program in C; returns its path."""
-        run("cc", "-O1", source, "-o", self.home / program, f"-I{self.tree}/include/lam", f"-L{self.libraries}",
-            f"-L{self.tree}/lib/lam/lib", "-lmpi", "-llam", "-lpthread", "-ldl", "-lutil")
-        return self.home / program
+        """An MPI program in C or Fortran; returns its name from LAM's folder, where mpirun starts it.
+
+        LAM's MPI_Init sends a first message whose empty body has an address that was never set: letters of the
+        program's path, where that is long, and then mostly one that the kernel refuses ("some error has occurred during
+        MPI_INIT", "Bad address"). So programs are never called by whole paths."""
+        compiler = ["gfortran", "-w", "-fallow-argument-mismatch"] if source.suffix == ".f90" else ["cc"]
+        libraries = ["-llamf77mpi"] if source.suffix == ".f90" else []
+        run(*compiler, "-O1", source, "-o", self.home / program, f"-I{self.tree}/include/lam", f"-L{self.libraries}",
+            f"-L{self.tree}/lib/lam/lib", *libraries, "-lmpi", "-llam", "-lpthread", "-ldl", "-lutil")
+        return f"./{program}"

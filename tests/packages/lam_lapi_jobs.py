@@ -1,0 +1,48 @@
+"""Jobs over the rpi module `lapi` in an unpacked LAM."""
+import pathlib
+import shutil
+import time
+
+from unpacked_lam import UnpackedLam, run
+
+HERE = pathlib.Path(__file__).resolve().parent
+SECONDS = 30  # until a process must know of another one's death
+
+
+class LapiLam(UnpackedLam):
+    """Has the module that is in a folder."""
+
+    def __init__(self, built, **options):
+        super().__init__(**options)
+        self.modules = self.folder / "modules"
+        if not self.modules.exists():
+            self.modules.mkdir()
+            shutil.copy(pathlib.Path(built) / "ssi_rpi_lapi.so", self.modules)
+
+    def compile_program(self, source):
+        """One of this folder."""
+        return self.compile(HERE / source, source.partition(".")[0])
+
+    def words(self, processes, *program, variables=(), options=()):
+        exported = ["-x", ",".join(variables)] if variables else []
+        return [*options, "-np", processes, *exported, "-ssi", "base_module_path", self.modules, "-ssi", "rpi", "lapi",
+                *program]
+
+    def run_lapi(self, processes, *program, variables=(), options=()):
+        """The finished job."""
+        return self.started(self.words(processes, *program, variables=variables, options=options))
+
+    def survivor_says(self, program, kind, variables):
+        """What process 0 of lam_killed has said: its first line, or what there is after the time that it may take."""
+        said = self.home / f"said.{time.monotonic_ns()}"
+        script = self.home / "script"
+        script.write_text(f"#!/bin/sh\nexec {program} {kind} >{said}.$LAMRANK 2>&1\n")
+        script.chmod(0o755)
+        # Without waiting: mpirun would end the survivor.
+        run(*self.mpirun_command(self.words(2, "./script", variables=variables, options=["-nw"])))
+        survivor, text = pathlib.Path(f"{said}.0"), ""
+        until = time.monotonic() + SECONDS
+        while not text.endswith("\n") and time.monotonic() < until:
+            time.sleep(0.05)
+            text = survivor.read_text() if survivor.exists() else ""
+        return text
