@@ -1,9 +1,10 @@
 """Jobs over the rpi module `lapi` in an unpacked LAM."""
 import pathlib
 import shutil
+import subprocess
 import time
 
-from unpacked_lam import UnpackedLam, run
+from unpacked_lam import UnpackedLam
 
 HERE = pathlib.Path(__file__).resolve().parent
 SECONDS = 30  # until a process must know of another one's death
@@ -32,14 +33,15 @@ class LapiLam(UnpackedLam):
         """The finished job."""
         return self.started(self.words(processes, *program, variables=variables, options=options))
 
-    def survivor_says(self, program, kind, variables):
+    def survivor_says(self, program, kind, variables, options=()):
         """What process 0 of lam_killed has said: its first line, or what there is after the time that it may take."""
         said = self.home / f"said.{time.monotonic_ns()}"
         script = self.home / "script"
         script.write_text(f"#!/bin/sh\nexec {program} {kind} >{said}.$LAMRANK 2>&1\n")
         script.chmod(0o755)
-        # Without waiting: mpirun would end the survivor.
-        run(*self.mpirun_command(self.words(2, "./script", variables=variables, options=["-nw"])))
+        # Without waiting: mpirun would end the survivor, which keeps what mpirun writes to.
+        words = self.mpirun_command(self.words(2, "./script", variables=variables, options=["-nw", *options]))
+        subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
         survivor, text = pathlib.Path(f"{said}.0"), ""
         until = time.monotonic() + SECONDS
         while not text.endswith("\n") and time.monotonic() < until:

@@ -4,6 +4,8 @@ own modules.
 
     lam_lapi_test.py LAPI_INFO FOLDER    where ssi_rpi_lapi.so is"""
 import pathlib
+import re
+import shutil
 import sys
 import unittest
 
@@ -12,11 +14,19 @@ from unpacked_lam import output_of, run
 
 BUILT, INFO = pathlib.Path(sys.argv.pop()), sys.argv.pop()
 PATHS = {"shared memory": ["LAPI_USE_SHM=only"], "UDP": ["LAPI_USE_SHM=no"]}
+NETPIPE = [[], ["-a"], ["-a", "-2"], ["-S"]]  # both ways at once, synchronous sends
+
+
+def rows_of(done):
+    """NetPIPE's lines without the times; raises if it has failed."""
+    output_of(done)
+    return re.findall(r"^ *\d+: +\d+ bytes +\d+ times|.*(?:rror|nvalid|ail|sage).*", done.stdout + done.stderr, re.M)
+
 
 class LamLapiTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.lam = LapiLam(BUILT)
+        cls.lam = LapiLam(BUILT, packages=["netpipe-lam"])
         cls.addClassCleanup(cls.lam.__exit__)
         cls.lam.__enter__()
 
@@ -25,14 +35,27 @@ class LamLapiTest(unittest.TestCase):
         run(*self.lam.command("lamclean"))
 
     def test_programs_print_the_same_as_over_other_modules(self):
-        for source in ("lam_messages.c",):
+        for source in ("lam_messages.c", "lam_fortran.f90"):
             program = self.lam.compile_program(source)
             for processes in (1, 2, 4, 8):
                 expected = self.lam.mpirun(processes, program, rpi="tcp")
+                with self.subTest(program, rpi="usysv", processes=processes):
+                    self.assertEqual(self.lam.mpirun(processes, program, rpi="usysv"), expected)
                 for path, variables in PATHS.items():
                     with self.subTest(program, path=path, processes=processes):
                         done = self.lam.run_lapi(processes, program, variables=variables)
                         self.assertEqual(output_of(done), expected)
+
+    def test_netpipe_runs_to_its_end(self):
+        """Debian's, unmodified; what it prints, but for the times."""
+        shutil.copy(self.lam.tree / "bin/NPlam", self.lam.home)
+        for options in NETPIPE:
+            program = ["./NPlam", "-n", "3", "-u", "150000", *options]
+            expected = rows_of(self.lam.started(["-np", 2, "-ssi", "rpi", "tcp", *program]))
+            self.assertGreater(len(expected), 80)
+            for path, variables in PATHS.items():
+                with self.subTest(path=path, options=options):
+                    self.assertEqual(rows_of(self.lam.run_lapi(2, *program, variables=variables)), expected)
 
     def test_processes_that_are_spawned(self):
         program = self.lam.compile_program("lam_spawn.c")
