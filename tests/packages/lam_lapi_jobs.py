@@ -1,5 +1,6 @@
 """Jobs over the rpi module `lapi` in an unpacked LAM."""
 import pathlib
+import re
 import shutil
 import subprocess
 import time
@@ -33,18 +34,18 @@ class LapiLam(UnpackedLam):
         """The finished job."""
         return self.started(self.words(processes, *program, variables=variables, options=options))
 
-    def survivor_says(self, program, kind, variables, options=()):
-        """What process 0 of lam_killed has said: its first line, or what there is after the time that it may take."""
+    def survivor_says(self, program, kind, variables=(), options=(), last="class"):
+        """What process 0 has said: up to the line that begins with the word `last`, or after the time that it may take."""
         said = self.home / f"said.{time.monotonic_ns()}"
         script = self.home / "script"
-        script.write_text(f"#!/bin/sh\nexec {program} {kind} >{said}.$LAMRANK 2>&1\n")
+        script.write_text(f"#!/bin/sh\nexec {program} {kind} >{said}.$LAMRANK 2>{said}.$LAMRANK.errors\n")
         script.chmod(0o755)
         # Without waiting: mpirun would end the survivor, which keeps what mpirun writes to.
         words = self.mpirun_command(self.words(2, "./script", variables=variables, options=["-nw", *options]))
         subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
         survivor, text = pathlib.Path(f"{said}.0"), ""
         until = time.monotonic() + SECONDS
-        while not text.endswith("\n") and time.monotonic() < until:
+        while not re.search(f"^{last}.*\n", text, re.M) and time.monotonic() < until:
             time.sleep(0.05)
             text = survivor.read_text() if survivor.exists() else ""
         return text
