@@ -36,7 +36,7 @@ class LapiLam(UnpackedLam):
 
     def survivor_says(self, program, kind, variables=(), options=(), last="class"):
         """What process 0 has said: up to the line that begins with the word `last`, or after the time that it may take."""
-        said = self.home / f"said.{time.monotonic_ns()}"
+        said = self._said = self.home / f"said.{time.monotonic_ns()}"
         script = self.home / "script"
         script.write_text(f"#!/bin/sh\nexec {program} {kind} >{said}.$LAMRANK 2>{said}.$LAMRANK.errors\n")
         script.chmod(0o755)
@@ -49,3 +49,7 @@ class LapiLam(UnpackedLam):
             time.sleep(0.05)
             text = survivor.read_text() if survivor.exists() else ""
         return text
+
+    def survivors_errors(self):
+        """What process 0 has said on standard error then."""
+        return pathlib.Path(f"{self._said}.0.errors").read_text()

@@ -74,13 +74,24 @@ class LamLapiTest(unittest.TestCase):
                 for own in (0, 1):
                     self.assertIn(f"openlapi: task {own} reaches task {1 - own} over {name}", told)
 
+    def test_a_process_that_has_finalised_is_not_dead(self):
+        program = self.lam.compile_program("lam_leaving.c")
+        for path, variables in PATHS.items():
+            with self.subTest(path=path):
+                done = self.lam.run_lapi(3, program, variables=variables)
+                self.assertEqual(output_of(done), "from 2: 20\nfrom 1: 21010\nfrom 2, which has left: -21\n"
+                                                  "from anybody, when all have left: -21\n")
+
     def test_a_killed_process_is_an_error_of_mpi(self):
         program = self.lam.compile_program("lam_killed.c")
         for path, variables in PATHS.items():
-            for kind in "rsa":
+            for kind in "rsai":
                 with self.subTest(path=path, kind=kind):
                     # MPI_ERR_LOCALDEAD
                     self.assertEqual(self.lam.survivor_says(program, kind, variables), "class 21\n")
+                    self.assertRegex(self.lam.survivors_errors(),
+                                     r"openlapi: process 0 of its MPI_COMM_WORLD: process 1 \(pid \d+ on node n0 of LAM\) is "
+                                     r"lost: it has ended\n")
 
     def test_lapi_info_asks_lam_for_the_module(self):
         told = run(*self.lam.command("env", f"OPENLAPI_LIBRARY_FOLDER={self.lam.modules}", INFO))
@@ -89,9 +100,21 @@ class LamLapiTest(unittest.TestCase):
 
     def test_a_wrong_parameter_is_named(self):
         program = self.lam.compile_program("lam_self.c")
-        done = self.lam.run_lapi(1, "-ssi", "rpi_lapi_short", "-5", program)
-        self.assertNotEqual(done.returncode, 0)
-        self.assertIn("rpi_lapi_short=-5 is not allowed: it is a number of bytes, 0 to 2147483647", done.stderr)
+        for name, value, allowed in (("short", "-5", "it is a number of bytes, 0 to 2147483647"),
+                                     ("timeout", "9", "it is a number of seconds, 10 to 86400"),
+                                     ("timeout", "86401", "it is a number of seconds, 10 to 86400")):
+            with self.subTest(name=name, value=value):
+                done = self.lam.run_lapi(1, "-ssi", f"rpi_lapi_{name}", value, program)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn(f"rpi_lapi_{name}={value} is not allowed: {allowed}", done.stderr)
+
+    def test_a_negative_priority_declines_the_module(self):
+        program = self.lam.compile_program("lam_self.c")
+        words = ["-np", 1, "-ssi", "base_module_path", self.lam.modules, "-ssi", "rpi_verbose", "stderr,level:10"]
+        self.assertIn("selected RPI module lapi", self.lam.started([*words, program]).stderr)
+        done = self.lam.started([*words, "-ssi", "rpi_lapi_priority", -1, program])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("lapi: not usable: rpi_lapi_priority is negative", done.stderr)
 
 
 if __name__ == "__main__":
