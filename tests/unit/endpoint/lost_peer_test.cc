@@ -327,13 +327,15 @@ TEST(LostPeer, ReadsOfItsMemoryEndWithIt) {
   std::vector<unsigned char> sink(kLength), second_sink(kLength);
   int value = 1, target = 0;
   ASSERT_EQ(job[0].put({1, address(&value), &value, sizeof(value), 0, 0, 0}), Submit::accepted);
-  for (int step = 0; step < 3; ++step) {
-    job.clock.advance(kSecond);
+  constexpr Nanoseconds kStep = kSecond / 2;
+  const auto step = [&] {
+    job.clock.advance(kStep);
     job[0].progress();
-  }
+  };
+  step();
+  for (Nanoseconds passed = 0; passed < config.timeout - kStep; passed += kStep) step();
   ASSERT_EQ(job[1].put({0, address(sink.data()), former.data(), kLength, 0, 0, 0}), Submit::accepted);
-  job.clock.advance(config.timeout);
-  job[0].progress();
+  step();
   ASSERT_EQ(job.task(0).host.faults.size(), 1u) << "it took nothing for the whole time-out";
   ASSERT_GT(job.task(0).transport.reads(), 0u);
   ASSERT_LT(job.task(0).transport.reads(), 5u) << "the read is under way";
