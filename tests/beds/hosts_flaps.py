@@ -39,11 +39,11 @@ LEFT_OUT = {
     r"system/api_interrupt-.*-n2": "its two tasks tell each other by a file in /tmp, of which each host has its own",
     r"control/.*|system/(boot_.*|man_universe)": "launchers and daemons with hosts of their own: hosts_universe, hosts_nam and "
                                                  "hosts_links break the links of such",
-    r"system/(api_paths|api_flaps|api_lossy_network-\d)": "makes networks of its own, in which links flap or lose packets",
+    r"system/(api_paths|api_flaps|api_addresses|api_lossy_network-\d)": "makes networks of its own, in which links flap or lose packets",
     r"system/(api_recovery|api_many_tasks|api_faults|api_remarks|api_secret|api_environment|api_profiling)":
         "chooses launchers, adapters and limits itself, for tasks of one host",
     r"system/(fortran_(standalone|wrong_address)|wrong_address|library_versions|mpi_beside-.*|trace|thread_order|"
-    r"refusal_texts|sample_standalone|man_programs|man_commands|sample_interop_interop)|bench/lapi_perf":
+    r"refusal_texts|sample_standalone|man_programs|man_commands|sample_interop_interop)|bench/(lapi_perf|compare_builds)":
         "a script that starts its jobs on one host and looks at what they say",
     r"system/(delay_threads_one_thread|lapi_info|wrappers|documents|install|subproject|blank_folder|html_pages|"
     r"library_symbols|fortran_header|fortran_module|init_.*)": "no job",
