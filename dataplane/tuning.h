@@ -90,7 +90,7 @@ inline constexpr std::uint64_t kShortestRateAge = 10'000'000;
 inline constexpr unsigned kFirstRateTrust = 4;
 inline constexpr unsigned kMostRateTrust = 64;
 // A peer that was not heard over a path for so long (ns), nor for four round trips, and is heard over another one, may
-// have left it: who uses several is heard over each, and the shortest time-out is longer.
+// have left it: whoever uses several is heard over each, and the shortest time-out is longer.
 inline constexpr std::uint64_t kPathSilence = 2'000'000;
 
 // ---- reliability: packet buffers ----

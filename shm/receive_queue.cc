@@ -114,7 +114,7 @@ std::size_t ReceiveQueue::look_at_turn(const std::function<bool(std::uint32_t)>&
   return overdue_claim_ != 0 ? orphans + skip_orphans(gone) : orphans;
 }
 
-// The slot next_ is never used again. Relaxed: who reads it has seen a later head (publish_head()).
+// The slot next_ is never used again. Relaxed: whoever reads it has seen a later head (publish_head()).
 bool ReceiveQueue::withhold() {
   if (withheld_count_ > mask_ / 2) return false;
   const std::uint64_t slot = next_ & mask_;

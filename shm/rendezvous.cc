@@ -105,7 +105,7 @@ void publish_state(GroupHeader& header, GroupState state) {
   futex(header.state, FUTEX_WAKE, INT_MAX, nullptr);
 }
 
-// Tells everybody who has a socket or sleeps on the header, and who comes later, who would wait until his deadline.
+// Tells everybody who has a socket or sleeps on the header, and whoever comes later, who would wait until his deadline.
 GroupMemory Rendezvous::fail_group(GroupMemory memory) {
   const ShmSetupError why = error_;
   const RendezvousMessage failed = failed_message();

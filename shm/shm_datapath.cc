@@ -47,7 +47,8 @@ std::size_t ShmTransport::refused(std::uint32_t index, std::size_t taken) {
   return taken;
 }
 
-// Who has purged this task takes nothing until it resumes, and a later era only once peer_began_anew() has told of it.
+// Whoever has purged this task takes nothing until it resumes, and a later era only once peer_began_anew() has told of
+// it.
 std::size_t ShmTransport::send_to_shut(PeerIndex peer, std::span<const OutgoingPacket> packets) {
   const std::uint32_t index = group_->index_of(peer);
   Peer& target = peers_[index];

@@ -56,7 +56,7 @@ void ContextLock::let_others_in() {
 }
 
 void ContextLock::announce_guest() {
-  // Release: who admits sees what was left. Who has announced before looks whether the lock is free after this.
+  // Release: whoever admits sees what was left. Whoever has announced before looks whether the lock is free after this.
   if (guest_waits_.exchange(true, std::memory_order_acq_rel)) return;
   waiting_.fetch_add(1, std::memory_order_relaxed);
   sleepers_.fetch_add(1, std::memory_order_relaxed);

@@ -66,7 +66,7 @@ class ContextLock {
 
   [[gnu::always_inline]] void unlock() {
     set_free();
-    // Pairs with the heavy fence of who is about to sleep: either we see it, or it sees that the lock is free.
+    // Pairs with the heavy fence of whoever is about to sleep: either we see it, or it sees that the lock is free.
     light_fence();
     if (sleepers_.load(std::memory_order_relaxed) != 0) [[unlikely]]
       let_others_in();

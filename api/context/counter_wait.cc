@@ -13,7 +13,7 @@ namespace openlapi {
 
 namespace {
 
-// Acquire: who sees the counter sees the data; pairs with the release of whoever counted.
+// Acquire: whoever sees the counter sees the data; pairs with the release of whoever counted.
 bool reached(lapi_cntr_t* counter, int value) { return value_of(counter).load(std::memory_order_acquire) >= value; }
 
 // One thread in a wait. The context's lock is held at its beginning and end.

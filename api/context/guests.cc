@@ -67,7 +67,7 @@ int Context::leave_call(std::unique_ptr<GuestCall> call) {
   return kept ? LAPI_SUCCESS : EAGAIN;
 }
 
-// The value is there at once; who waits for it is woken when the guests have been admitted, which is after that.
+// The value is there at once; whoever waits for it is woken when the guests have been admitted, which is after that.
 int Context::set_counter_as_guest(lapi_handle_t handle, lapi_cntr_t* counter, int value) {
   const bool taken = lock_.try_lock();
   const bool possible = taken || guests_.push(std::make_unique<CounterSet>(handle, counter));

@@ -801,7 +801,8 @@ typedef struct {
  * - A thread that holds it may make every call on the context but LAPI_Term; such calls take no lock, and the thread
  *   holds it when they return. Calls that wait or make progress (LAPI_Probe included) may give it to other threads
  *   meanwhile, and so may a call that has to wait for room; no call lets go of it in the middle of a handler. While it
- *   is held and no such call is made, nobody else makes progress: who holds it for long calls LAPI_Probe now and then.
+ *   is held and no such call is made, nobody else makes progress: whoever holds it for long calls LAPI_Probe now and
+ * then.
  * - Header handlers, inline completion handlers and send completion handlers run with it held: by the thread that runs
  *   them. They neither lock nor unlock it. Completion handlers in their own threads and the error handler run without
  *   it and may lock it.

@@ -11,7 +11,7 @@ namespace {
 
 const char* read_variable(const char* name) { return std::getenv(name); }
 
-// Who sends packets needs a secret that strangers do not know. Shared memory alone is kept from other users by the
+// Whoever sends packets needs a secret that strangers do not know. Shared memory alone is kept from other users by the
 // kernel, and in user space mode the daemon's network table comes with a random cookie.
 std::optional<SecretPlace> secret_place(const Settings& settings) {
   const bool over_udp =

@@ -201,7 +201,7 @@ bool UserSpace::put(const std::string& key, const std::vector<std::byte>& value,
          fail(failure, FailureKind::exchange, "an address of user space mode could not be published: " + reason);
 }
 
-// Every module has an address or none, and says so: who asks need not wait for what never comes.
+// Every module has an address or none, and says so: whoever asks need not wait for what never comes.
 bool UserSpace::publish(const Candidate& candidate, OpenFailure& failure) const {
   std::vector<PublishedAddress> addresses = candidate.addresses;
   if (addresses.empty()) addresses.push_back({.epoch = request_.epoch, .address = {}});

@@ -102,7 +102,7 @@ void remove_unfinished(int folder) {
   closedir(names);
 }
 
-// Written beside its place and put there in one step, so that nobody sees a part of it; who comes second finds the
+// Written beside its place and put there in one step, so that nobody sees a part of it; whoever comes second finds the
 // first one's.
 bool make_secret(int folder, const std::string& path, std::string& error) {
   const std::string name = std::string(kUnfinished) + digits_of(random_number<std::uint64_t>());

@@ -42,7 +42,7 @@ int enter_program_folder(JobOptions& options, const TaskEnvironment& environment
   return 0;
 }
 
-// Of -nw: who called goes on, and the job in the background, without its standard input. True: here is who called.
+// Of -nw: the caller goes on, and the job in the background, without its standard input. True: this is the caller.
 bool leave_to_background() {
   std::fflush(nullptr);
   const pid_t child = fork();

@@ -5,11 +5,11 @@
 //   both, at once     "LAMS"  version(1) = 1  purpose(1)  0(2)  nonce(32)
 //   both, then        messages: sealed length(4 + 16)  sealed message(length + 16; nothing when it is empty)
 //
-// Lengths are little-endian. The keys are made from the common key, the hello of who connected and that of who
-// accepted, in this order, and the sender's role (sealed_direction.h). The first message is empty: with it a side
-// has proved that it holds the key. Nothing else is sent before the other side has proved it, and of who has not, no
-// more than a hello and this message are kept, 60 bytes. Lengths are sealed by themselves, so that nobody on the way
-// can make a side wait for bytes that never come.
+// Lengths are little-endian. The keys are made from the common key, the hello of the side that connected and that of
+// the one that accepted, in this order, and the sender's role (sealed_direction.h). The first message is empty: with it
+// a side has proved that it holds the key. Nothing else is sent before the other side has proved it; of one that has
+// not, no more than a hello and this message are kept, 60 bytes. Lengths are sealed by themselves, so that nobody on
+// the way can make a side wait for bytes that never come.
 #pragma once
 
 #include <cstdint>

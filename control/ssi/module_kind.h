@@ -34,7 +34,7 @@ class ModuleKind {
   // LAM_MPI_SSI_boot_verbose: words with commas between, "stderr" and "level:N". Throws SsiError.
   int verbose_parameter(int otherwise) const;
 
-  // A line about the module, for who wants to know.
+  // A line about the module, for those who want to know.
   void trace(const FoundModule& module, const std::string& what) const;
   void print_error(const FoundModule& module, const std::string& what) const;
   // Throws SsiError: no module can be used, or of the one that is `named`: what is wrong.

@@ -58,7 +58,7 @@ std::optional<KeptLines> kept;
 FileDescriptor standard_error;  // what others have written there
 off_t bytes_told = 0;           // of it
 
-// A file: who writes there never waits, however much it is.
+// A file: whoever writes there never waits, however much it is.
 FileDescriptor take_standard_error() {
   FileDescriptor file(static_cast<int>(syscall(SYS_memfd_create, "errors", MFD_CLOEXEC)));
   if (!file.is_open()) return file;

@@ -10,11 +10,11 @@ namespace openlapi {
 
 class Absence {
  public:
-  // Who has not looked for so long was away, and is excused for as long afterwards.
+  // Whoever has not looked for so long was away, and is excused for as long afterwards.
   explicit Absence(Nanoseconds shortest) : shortest_(shortest) {}
 
   // At every look; `would_lose()`: whether this one, if it came from an absence, took somebody for lost. It is excused
-  // once, until there was no absence for the whole time: who looks seldom gives up the dead all the same.
+  // once, until there was no absence for the whole time: whoever looks seldom gives up the dead all the same.
   template <typename WouldLose>
   void look(Nanoseconds now, WouldLose&& would_lose) {
     const Nanoseconds before = std::exchange(looked_, now);

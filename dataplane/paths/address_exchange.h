@@ -4,7 +4,8 @@
 //
 // A task tells its peers over all paths, again and again, until they say that they have taken it in: a packet that does
 // is believed from wherever it comes, as the only one, so that one adapter alone can make itself known from its new
-// address. It proves that it is from its pair of tasks as all packets do; who has changed how often tells older ones.
+// address. It proves that it is from its pair of tasks as all packets do; whoever has changed how often tells older
+// ones.
 #pragma once
 
 #include <cstddef>

@@ -13,8 +13,8 @@ namespace openlapi {
 
 namespace {
 
-// Bursts of strangers' frames that are taken off a port before the next one gets its turn: who polls would otherwise
-// take the transport for idle between two of them.
+// Bursts of strangers' frames that are taken off a port before the next one gets its turn: whoever polls would
+// otherwise take the transport for idle between two of them.
 constexpr unsigned kMostUselessBursts = 16;
 
 }  // namespace

@@ -93,7 +93,7 @@ class DpdkTransport final : public Transport,
 
  private:
   friend std::unique_ptr<DpdkTransport> open_dpdk_transport(const DpdkConfig&, DpdkSetupError&);
-  static constexpr std::uint32_t kMaxBurst = 32;   // frames; some drivers give none to who asks for fewer
+  static constexpr std::uint32_t kMaxBurst = 32;   // frames; some drivers give none to whoever asks for fewer
   static constexpr std::size_t kMostReleased = 8;  // buffers that may wait before they go back to their pool
   static constexpr std::uint32_t kSpareBuffers = 4;
 

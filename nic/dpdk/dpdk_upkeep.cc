@@ -152,7 +152,7 @@ void DpdkTransport::ask_for_peers() {
   });
 }
 
-// Lost when the port has no room: who asked asks again.
+// Lost when the port has no room: whoever asked asks again.
 void DpdkTransport::send_arp(Port& port, const dpdk::ArpFrame& frame) {
   rte_mbuf* buffer = rte_pktmbuf_alloc(port.ethernet.send_pool());
   if (buffer == nullptr) return;

@@ -11,7 +11,7 @@
 namespace openlapi {
 namespace {
 
-// Reads of one look(), and of one list: who changes links all the time holds nobody up for long.
+// Reads of one look(), and of one list: whoever changes links all the time holds nobody up for long.
 constexpr unsigned kReadsOfLook = 64;
 constexpr unsigned kReadsOfList = 4096;
 constexpr unsigned kAttempts = 3;

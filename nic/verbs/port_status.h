@@ -1,6 +1,6 @@
 // Whether a port can carry packets from one of its addresses, as the driver tells: ports that go down and up, LIDs and
-// GIDs that change, adapters that fail. It has a device context of its own, as who reads the events of one takes them
-// from all others; those of queue pairs go to the context that has made them.
+// GIDs that change, adapters that fail. It has a device context of its own, as whoever reads the events of one takes
+// them from all others; those of queue pairs go to the context that has made them.
 #pragma once
 
 #include <cstdint>

@@ -67,7 +67,7 @@ class OpenMemory {
   ChangeMonitor monitor_;
   Promoter promoter_;
 
-  std::mutex promoting_;  // held by who promotes, and across a fork
+  std::mutex promoting_;  // held by whoever promotes, and across a fork
   std::mutex mutex_;      // of what follows
   std::condition_variable changed_;
   std::uint64_t wanted_ = 0;  // the address; 0: none

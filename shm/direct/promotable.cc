@@ -66,7 +66,7 @@ std::uint64_t next_number(std::string_view& words, int base) {
   return number;
 }
 
-// A futex that is not private is named by the memory that it is in: promoted, it is another one to who wakes.
+// A futex that is not private is named by the memory that it is in: promoted, it is another one to whoever wakes.
 bool waits_for_futex(pid_t thread, const AddressRange& range) {
   std::array<char, 64> path;
   std::array<char, 256> text;

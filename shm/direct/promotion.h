@@ -1,5 +1,5 @@
 // Moves private memory of this process to the file that its neighbours map, at the same address, while its threads go
-// on: who writes there meanwhile waits for some tens of microseconds.
+// on: whoever writes there meanwhile waits for some tens of microseconds.
 //
 // One promotion at a time, by a thread whose stack and whatever else it writes are kept private (KeptRanges), and which
 // does not allocate.

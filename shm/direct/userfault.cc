@@ -16,7 +16,7 @@ constexpr int kUserfaultFlags = O_CLOEXEC | O_NONBLOCK;
 
 int new_userfault(int flags) { return static_cast<int>(syscall(SYS_userfaultfd, flags)); }
 
-// Who may open the device has all rights, whatever vm.unprivileged_userfaultfd says (since Linux 6.1).
+// Whoever may open the device has all rights, whatever vm.unprivileged_userfaultfd says (since Linux 6.1).
 int new_userfault_of_device() {
 #ifdef USERFAULTFD_IOC_NEW
   const FileDescriptor device(open("/dev/userfaultfd", O_RDWR | O_CLOEXEC));

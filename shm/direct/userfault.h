@@ -24,7 +24,7 @@ class Userfault {
   // Each of whole pages that are mapped. False: errno says why.
   bool watch(std::uint64_t begin, std::uint64_t end) const;
   bool unwatch(std::uint64_t begin, std::uint64_t end) const;
-  // What is watched: who writes there waits from now on. Fails if some of it is not watched any more.
+  // What is watched: whoever writes there waits from now on. Fails if some of it is not watched any more.
   bool protect(std::uint64_t begin, std::uint64_t end) const;
   // Who waits there tries again.
   void wake(std::uint64_t begin, std::uint64_t end) const;

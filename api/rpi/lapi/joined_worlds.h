@@ -43,7 +43,7 @@ class JoinedWorlds final : public World {
   void has_left(Peer peer) override;
   void give_up(Peer peer, const char* reason) override;
   bool drained() override;
-  // Goes on until it is, however long that takes: who never takes what was sent is dead some day, or a time-out is
+  // Goes on until it is, however long that takes: whoever never takes what was sent is dead some day, or a time-out is
   // over.
   void drain();
 

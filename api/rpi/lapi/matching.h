@@ -13,7 +13,7 @@
 
 namespace openlapi::rpi {
 
-// What is asked for: owned by who posts it, and taken back before it ends.
+// What is asked for: owned by whoever posts it, and taken back before it ends.
 struct Posted {
   Wanted wanted{};
   std::uint64_t order = 0;  // set when it is posted; 0: it is not
@@ -46,7 +46,7 @@ class PostedList {
   std::uint64_t last_order_ = 0, steps_ = 0;
 };
 
-// A message that nobody has asked for yet: owned by who adds it, and removed before it ends.
+// A message that nobody has asked for yet: owned by whoever adds it, and removed before it ends.
 struct Unasked {
   struct Place {
     Unasked* message = nullptr;

@@ -1,4 +1,4 @@
-// A World that is polled beside others: who waits does it for all of them (worlds_poller.h).
+// A World that is polled beside others: whoever waits does it for all of them (worlds_poller.h).
 #pragma once
 
 #include <cstdint>

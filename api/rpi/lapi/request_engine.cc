@@ -86,7 +86,7 @@ bool is_waited_for(const _req& request) {
 
 }  // namespace
 
-// LAM says that a node is dead, and not which one: who is on this node lives, and a request that nobody else has data
+// LAM says that a node is dead, and not which one: those on this node live, and a request that nobody else has data
 // of ends at once. False: it goes on.
 bool RequestEngine::end_on_dead_communicator(MPI_Request request) {
   if (!is_dead(*request->rq_comm)) return false;

@@ -17,7 +17,7 @@ class ProcessList {
   _proc& add(const _gps& gps);
   // nullptr: it is not known.
   _proc* find(const _gps& gps) const;
-  // Frees the process; who was told of it by next() is told of those behind it next. False: it is not in the list.
+  // Frees the process; whoever was told of it by next() is told of those behind it next. False: it is not in the list.
   bool remove(const _proc* process);
 
   // first(), then next() until it is nullptr.

@@ -165,8 +165,8 @@ LAM_SSI_PUBLIC char* lam_ssi_boot_base_lamgrow(const char* hostname, struct lamn
  * 127.x among several nodes. `*origin` (may be NULL) is the index of the local node. */
 LAM_SSI_PUBLIC int lam_ssi_boot_base_verify_nodes(struct lamnode* nodes, int nnodes, int* origin);
 /* Runs a command to its end; output of processes that outlive it is not waited for. On its standard input is the key of
- * this boot, which lamd, hboot and lamtree read there, and nothing else; who starts them through an agent has to let it
- * pass (ssh -n does not). 0: the command ended with status 0. */
+ * this boot, which lamd, hboot and lamtree read there, and nothing else; whoever starts them through an agent has to
+ * let it pass (ssh -n does not). 0: the command ended with status 0. */
 #ifdef LAM_SSI_BOOT_1_1_0
 /* As in LAM 7.1: frees `cmdv` (sfh_argv_free). With `stderr_is_err` not 0 it is a failure, with EFAULT in errno, when
  * the command writes to standard error; else errno is its status. */

@@ -61,7 +61,7 @@ StartupConnection await_helper(StartupServer& server, const lamnode& node) {
   return server.take_connection();
 }
 
-// A helper that runs as another user (user=) logs in at hosts without one as who boots, not as who it is.
+// A helper that runs as another user (user=) logs in at hosts without one as the user who boots, not as its own.
 void add_callers_name(std::vector<std::string>& words, const lamnode& helper) {
   if (helper.lnd_uname == nullptr || std::getenv("LAM_MPI_SSI_boot_rsh_username") != nullptr) return;
   if (const passwd* user = getpwuid(geteuid())) words.insert(words.end(), {"-ssi", "boot_rsh_username", user->pw_name});

@@ -46,7 +46,7 @@ class StartedProcesses final : public StartupInterruption {
   std::mutex mutex_{};
   std::vector<Process> processes_{};
   std::optional<FailedProcess> failed_{};
-  FileDescriptor news_{};  // an eventfd: who waits looks again at what there is
+  FileDescriptor news_{};  // an eventfd: whoever waits looks again at what there is
 };
 
 // Of the boot of this process.

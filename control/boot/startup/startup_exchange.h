@@ -24,7 +24,7 @@ class StartupExchange {
     kPayload,  // a server has the whole message: accept() or refuse() follows
     kDone,     // a client's message was taken
     kRefused,  // a client's message was not
-    kBroken,   // what came was not sealed by who holds the key
+    kBroken,   // what came was not sealed by whoever holds the key
   };
 
   // Of a client, which has something to send at once; of a server.

@@ -53,8 +53,8 @@ void Membership::connect_failed(std::uint32_t node) {
   go_on();
 }
 
-// A boot is heard of at its origin alone: who loses that before all are linked may have the one link that fails, and
-// says nothing against it.
+// A boot is heard of at its origin alone: whoever loses that before all are linked may have the one link that fails,
+// and says nothing against it.
 void Membership::lose(std::uint32_t node) {
   if (node == table_.origin() && !linked_ && !joins_) return give_up();
   change(node, sponsored_.contains(node) ? NodeState::kRemoved : NodeState::kLost);

@@ -56,7 +56,7 @@ class MembershipLinks {
   // The daemon of a node that this one sponsors is there and linked.
   virtual void node_joined(std::uint32_t node) = 0;
   // This daemon has nothing left to do. `nodes`: whose daemons have ended, this one included; none: the others take it
-  // for lost, or nobody has connected to it. `silent`: who was to end and has not answered its neighbour.
+  // for lost, or nobody has connected to it. `silent`: whoever was to end and has not answered its neighbour.
   virtual void ended(const std::set<std::uint32_t>& nodes, const std::set<std::uint32_t>& silent) = 0;
 };
 

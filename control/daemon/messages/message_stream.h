@@ -27,7 +27,7 @@ class MessageStream {
   virtual void send(MessageBytes message);
   // What came was no message, or not from whom it should come.
   bool is_broken() const { return broken_; }
-  // Messages may be believed to come from who they should.
+  // Messages are believed to come from the other end that was meant.
   virtual bool is_trusted() const { return true; }
 
   // The next message that has come whole.

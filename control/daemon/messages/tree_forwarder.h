@@ -32,7 +32,8 @@ class TreeForwarder {
     std::map<std::uint32_t, std::vector<std::uint32_t>> directions;
     for (const std::uint32_t goal : message.goals()) {
       const std::vector<std::uint32_t> way = table_.path(table_.here(), goal);
-      if (!way.empty()) directions[way.size() > 1 ? way[1] : way[0]].push_back(goal);  // lost: who relies on it knows
+      if (way.empty()) continue;  // lost: whoever relies on it knows
+      directions[way.size() > 1 ? way[1] : way[0]].push_back(goal);
     }
     for (auto& [next, goals] : directions) {
       const Message piece = message.for_goals(std::move(goals));

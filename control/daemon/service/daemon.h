@@ -24,7 +24,7 @@ struct DaemonSetup {
   BootKey key{};
   bool promiscuous = false;
   bool joins = false;      // a universe that is there already
-  FileDescriptor agent{};  // of the origin, or a daemon that joins: the connection to who has booted it
+  FileDescriptor agent{};  // of the origin, or a daemon that joins: the connection to what has booted it
   FileDescriptor peer_listener{};
   FileDescriptor tool_listener{};
   FileDescriptor signals{};  // a signalfd of those that end the daemon

@@ -144,7 +144,7 @@ void NetworkServer::tick(Time now) {
   forwarder_.go_on();
 }
 
-// Who asks for this has no use for the windows, which may be many.
+// Whoever asks for this has no use for the windows, which may be many.
 NodeAnswer NetworkServer::unload_all() {
   std::set<std::string> keys;
   for (const WindowState& window : tables_.states("")) keys.insert(window.key);

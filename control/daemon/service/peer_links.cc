@@ -24,7 +24,7 @@ constexpr std::chrono::milliseconds kFirstTry{25};
 constexpr std::chrono::milliseconds kFirstPause{5}, kLongestPause{160};
 constexpr std::size_t kMostReported = 1024;  // addresses
 constexpr int kAcceptedAtOnce = 8;           // then those who are there have their turn
-constexpr int kBacklog = 128;  // all children of a lost daemon come at once; who finds it full tries again soon
+constexpr int kBacklog = 128;  // all children of a lost daemon come at once; whoever finds it full tries again soon
 
 // A machine that has died or is cut off says nothing: the kernel finds out within 5 + 3 * 2 s, and 11 s when something
 // was being sent.
@@ -255,7 +255,7 @@ void PeerLinks::watch(PollSet& poll_set) {
     const auto events = static_cast<short>(peer.stage == Stage::kConnects ? POLLOUT : peer.connection.events());
     poll_set.add(peer.connection.fd(), events, [this, &peer] { serve_peer(peer); });
   }
-  // Last: who is there has his turn before others may take his place.
+  // Last: whoever is there has his turn before others may take his place.
   const bool accepts = std::chrono::steady_clock::now() >= accept_again_;
   if (accepts) poll_set.add(listener_.get(), POLLIN, [this] { accept_peers(); });
 }

@@ -34,7 +34,7 @@ constexpr char kUniverse[] = "/lam-universe";
 constexpr std::string_view kLeft = "-left";  // behind the word: the daemon goes on without its universe
 constexpr int kToolBacklog = 64;
 constexpr int kMostTries = 100;  // a daemon that is ending may remove the folder between two steps
-// Who has just taken a folder may not have said yet whose it is.
+// Whoever has just taken a folder may not have said yet whose it is.
 constexpr std::chrono::seconds kNamingTime{1};
 constexpr std::chrono::milliseconds kNamingPause{5};
 
@@ -104,7 +104,7 @@ bool lock(int file) {
   return fcntl(file, F_OFD_SETLK, &wanted) == 0;
 }
 
-// Only looks: who looks does not keep a daemon, or who removes its folder, from taking it.
+// Only looks: that keeps no daemon from taking the folder, and nobody from removing it.
 bool is_locked(int file) {
   struct flock found = whole_file();
   return fcntl(file, F_OFD_GETLK, &found) == 0 && found.l_type != F_UNLCK;

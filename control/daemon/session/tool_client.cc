@@ -81,7 +81,7 @@ DaemonMessage ToolClient::ask(const DaemonMessage& question, std::chrono::second
   return std::move(*answer);
 }
 
-// Who closes at once may not be heard: the question behind it is answered when the message has been taken.
+// Whoever closes at once may not be heard: the question behind it is answered when the message has been taken.
 void ToolClient::tell(const DaemonMessage& message, std::chrono::seconds limit) {
   Connection connection(FileDescriptor(dup(socket_.get())), std::make_unique<MessageStream>());
   connection.send(message);

@@ -5,9 +5,9 @@
 //                   TaskSignal       for all tasks
 //                   AskStandings     where the tasks stand
 //                   AskPresence      whether it answers at all
-//                   EndTasks         SIGTERM, and SIGKILL for who does not follow
+//                   EndTasks         SIGTERM, and SIGKILL for those that do not follow
 //                   TaskInput        for task 0; empty: the end
-//                   OutputTaken      so many bytes of a stream have gone to who reads it
+//                   OutputTaken      so many bytes of a stream have gone to whoever reads it
 //                   OutputClosed     nobody reads it any more
 //   to lapirun      TasksStarted     or TasksRefused; the tasks' process numbers
 //                   TaskOutput       whole lines, or pieces of long ones

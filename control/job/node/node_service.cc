@@ -52,7 +52,7 @@ NodeService::NodeService(NodeJob job, daemon::Connection connection, std::string
       exchange_(job_.tasks.nodes, tasks_.server(),
                 [this](const std::vector<std::uint32_t>& to, const JobBody& body) { send(to, body); }) {}
 
-// A task can end before another has been started; who ends is looked at only in the loop.
+// A task can end before another has been started; whoever ends is looked at only in the loop.
 void NodeService::run() {
   exchange_.begin(job_.this_node().node);
   TasksRefused refused;

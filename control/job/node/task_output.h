@@ -1,5 +1,5 @@
-// Reads the output of a node's tasks and passes it on in whole lines, never more than a window ahead of who reads it.
-// Each of the two streams has its own: whoever reads one of them does not wait for who reads the other.
+// Reads the output of a node's tasks and passes it on in whole lines, never more than a window ahead of whoever reads
+// it. Each of the two streams has its own: whoever reads one of them does not wait for whoever reads the other.
 #pragma once
 
 #include <algorithm>

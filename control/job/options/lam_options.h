@@ -12,7 +12,7 @@ namespace openlapi {
 // are.
 std::string own_name_of(const std::string& word);
 
-// All options of other launchers that are known here, for advice to who mistypes one.
+// All options of other launchers that are known here, for advice to those who mistype one.
 std::vector<std::string_view> foreign_options();
 
 // An option of mpirun that is none of lapirun's.

@@ -34,7 +34,7 @@ class NodeLink {
   // All nodes start their tasks, and answer TasksStarted or TasksRefused. False: `error` says why the job cannot even
   // be sent. `listener` lives as long as this.
   virtual bool start(StartTasks job, Listener& listener, std::string& error) = 0;
-  // A signal for all tasks; who handles it lives on.
+  // A signal for all tasks; whoever handles it lives on.
   virtual void signal(int signal) = 0;
   // SIGTERM for all tasks, and SIGKILL for those that do not follow.
   virtual void end_tasks() = 0;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::chrono::seconds kLeaveTime{2};
 constexpr std::chrono::seconds kStartTime{10};  // after which the user wants to know what lapirun waits for
-constexpr std::chrono::seconds kEndTime{10};    // nodes end their tasks within 2 s; who needs longer hangs
+constexpr std::chrono::seconds kEndTime{10};    // nodes end their tasks within 2 s; whoever needs longer hangs
 
 }  // namespace
 
@@ -59,7 +59,7 @@ void UniverseLink::tell(std::size_t node, const JobBody& body) {
 
 void UniverseLink::tell_all(const JobBody& body) { send(daemon::JobAction::kData, all_nodes(), body); }
 
-// Who does not answer is not waited for long.
+// Whoever does not answer is not waited for long.
 void UniverseLink::leave(bool in_order) {
   for (Deadline* deadline : {&present_by_, &give_up_at_, &complain_at_}) deadline->reset();
   send(daemon::JobAction::kEnd, all_nodes(), EndTasks{});

@@ -1,6 +1,6 @@
 // The nodes of a job over a universe: the tasks are with the helpers of their nodes (lamtasks, node_service.h), and all
 // that is said goes over the connection to this node's daemon. Daemons may be lost, and daemons or helpers may hang:
-// who is awaited for too long is named to the user.
+// whoever is awaited for too long is named to the user.
 #pragma once
 
 #include <chrono>

@@ -25,7 +25,7 @@ constexpr std::chrono::seconds kAnswerTime{60};  // a universe that is being boo
 
 daemon::SessionName session_name(const JobOptions& options) { return {options.session_prefix, options.session_suffix}; }
 
-// A place where no session can be is no mistake of who wants none. Another user's daemon must not be given the job.
+// A place where no session can be is no mistake of whoever wants none. Another user's daemon must not be given the job.
 bool is_booted(const JobOptions& options) {
   try {
     const std::string folder = daemon::session_path(session_name(options));

@@ -21,7 +21,7 @@ struct PmixNode {
 };
 
 struct PmixJob {
-  std::string name_space{};  // hard to guess: who knows it and the port can take part in the job
+  std::string name_space{};  // hard to guess: whoever knows it and the port can take part in the job
   std::string directory{};   // for what libpmix may want to write
   std::string memory_directory{};  // for files that tasks share, which go with the job; empty: where they go otherwise
   std::vector<PmixNode> nodes{};
