@@ -54,6 +54,7 @@ struct PeerLink {
   bool is_lost = false;
   bool is_told = false;
   bool has_left = false;
+  bool is_expected = true;
   bool was_gone = false;  // at the last look
   const char* reason = "";
   std::deque<Waiting> waiting{};
@@ -75,6 +76,7 @@ class EndpointWorld final : public PolledWorld, public HandlerHost {
                     WhenDone when_sent) override;
   void get(Peer peer, std::uint64_t remote, std::span<std::byte> local, WhenDone when_here) override;
   void has_left(Peer peer) override;
+  void expect_no_more(Peer peer) override;
   void give_up(Peer peer, const char* reason) override { lose(peer, reason); }
   bool drained() override { return waiting_ == 0 && lost_untold_ == 0 && endpoint_->drained(); }
 
@@ -94,7 +96,7 @@ class EndpointWorld final : public PolledWorld, public HandlerHost {
   Submit submit_waiting(PeerLink& link, const Waiting& operation);
   void begin_waiting();
   bool has_ended(const PeerLink& link) const;
-  void expect_no_more();
+  void tell_unexpected();
   void lose(Peer peer, const char* reason);
   void tell_losses();
 
@@ -110,9 +112,9 @@ class EndpointWorld final : public PolledWorld, public HandlerHost {
   std::vector<Peer> peers_by_rank_;
   std::size_t waiting_ = 0;  // operations of all peers
   std::size_t lost_untold_ = 0;
-  std::vector<Peer> left_{};  // and are still expected by the endpoint
-  bool moved_ = false;        // something has, in this step
-  Nanoseconds looked_ = 0;    // at the processes of this node
+  std::vector<Peer> unexpected_{};  // of whom the endpoint is still to be told
+  bool moved_ = false;              // something has, in this step
+  Nanoseconds looked_ = 0;          // at the processes of this node
   Settings settings_;
   MonotonicClock clock_;
   OpenTransports opened_;
@@ -123,7 +125,7 @@ class EndpointWorld final : public PolledWorld, public HandlerHost {
 
 EndpointWorld::EndpointWorld(std::span<const WorldProcess> processes, WorldListener& listener)
     : listener_(listener), peers_by_rank_(processes.size()) {
-  left_.reserve(processes.size());
+  unexpected_.reserve(processes.size());
   for (Peer peer = 0; peer < processes.size(); ++peer) {
     links_.emplace_back().process = processes[peer];
     peers_by_rank_[processes[peer].rank] = peer;
@@ -260,7 +262,7 @@ bool EndpointWorld::step(Step which) {
   moved_ = false;
   const bool moved = endpoint_->progress(which) != 0;
   if (waiting_ != 0) begin_waiting();
-  if (!left_.empty()) expect_no_more();
+  if (!unexpected_.empty()) tell_unexpected();
   moved_ = moved_ || moved || lost_untold_ != 0;
   if (lost_untold_ != 0) tell_losses();
   return moved_;
@@ -295,12 +297,18 @@ bool EndpointWorld::has_ended(const PeerLink& link) const {
 
 // It waits for our acknowledgements until they are here: so it is given up only later.
 void EndpointWorld::has_left(Peer peer) {
-  if (!std::exchange(links_[peer].has_left, true)) left_.push_back(peer);
+  links_[peer].has_left = true;
+  expect_no_more(peer);
 }
 
-void EndpointWorld::expect_no_more() {
-  for (const Peer peer : left_) endpoint_->expect_no_more_from(links_[peer].process.rank);
-  left_.clear();
+// Once for a peer: the endpoint counts.
+void EndpointWorld::expect_no_more(Peer peer) {
+  if (std::exchange(links_[peer].is_expected, false)) unexpected_.push_back(peer);
+}
+
+void EndpointWorld::tell_unexpected() {
+  for (const Peer peer : unexpected_) endpoint_->expect_no_more_from(links_[peer].process.rank);
+  unexpected_.clear();
 }
 
 // Outside the engine, which has no use for what the peer has begun once it is purged.

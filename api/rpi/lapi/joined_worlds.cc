@@ -92,6 +92,11 @@ void JoinedWorlds::has_left(Peer peer) {
   if (route.part != nullptr) route.part->world->has_left(route.there);
 }
 
+void JoinedWorlds::expect_no_more(Peer peer) {
+  const Route& route = routes_[peer];
+  if (route.part != nullptr) route.part->world->expect_no_more(route.there);
+}
+
 void JoinedWorlds::give_up(Peer peer, const char* reason) {
   const Route& route = routes_[peer];
   if (route.part != nullptr) route.part->world->give_up(route.there, reason);

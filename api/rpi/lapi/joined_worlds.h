@@ -41,6 +41,7 @@ class JoinedWorlds final : public World {
   bool progress(bool block) override { return poller_->progress(block); }
   void interrupt() override { interruption_.raise(); }
   void has_left(Peer peer) override;
+  void expect_no_more(Peer peer) override;
   void give_up(Peer peer, const char* reason) override;
   bool drained() override;
   // Goes on until it is, however long that takes: whoever never takes what was sent is dead some day, or a time-out is

@@ -51,6 +51,8 @@ void RequestEngine::leave(PeerState& peer) {
   std::array<std::byte, kMostEnvelope> room;
   const Envelope last{.kind = EnvelopeKind::leaves, .sequence = peer.next_out++};
   around_.world().send_message(peer.number, encode(last, room), {}, {});
+  around_.world().expect_no_more(peer.number);
+  peer.told_last = true;
 }
 
 int RequestEngine::build(MPI_Request request) {
@@ -207,7 +209,7 @@ void RequestEngine::tell_once(bool& told, const PeerState& peer, const char* wha
 void RequestEngine::lost(Peer peer, const char* reason) {
   if (peer >= peers_.size() || peers_[peer]->process == nullptr) return;
   peers_[peer]->lost = !peers_[peer]->left;
-  if (peers_[peer]->lost) {
+  if (peers_[peer]->lost && !peers_[peer]->told_last) {
     has_lost_ = true;
     std::array<char, 160> text;
     std::snprintf(text.data(), text.size(), "is lost: %s", reason);

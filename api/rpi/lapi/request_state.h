@@ -25,6 +25,7 @@ struct PeerState {
   Peer number = 0;
   bool lost = false;                               // it has died
   bool left = false;                               // it has sent its last message, and all that it sent before has come
+  bool told_last = false;                          // this process has sent it its last message: it may end
   std::uint32_t next_out = 0, next_in = 0;         // sequence numbers of messages to it and from it
   std::map<std::uint32_t, Arrival*> overtakers{};  // messages whose predecessors are not here yet
   std::optional<std::uint32_t> last_in{};          // sequence number of `leaves`, once it is here

@@ -75,6 +75,8 @@ class World {
   // The peer has sent its last message, and may end: it is not looked for any more, and some time later lost() tells of
   // it, too. Also inside arriving().
   virtual void has_left(Peer peer) = 0;
+  // The last message to the peer has been sent, and nothing is expected of it any more: it is not looked for.
+  virtual void expect_no_more(Peer peer) = 0;
 
   // The peer is dead, as somebody else knows: lost() tells of it in the next progress(). Outside of progress() only.
   virtual void give_up(Peer peer, const char* reason) = 0;

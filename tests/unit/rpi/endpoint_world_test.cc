@@ -1,4 +1,4 @@
-// Two processes in one, over UDP on this machine's loopback.
+// Two or three processes in one, over UDP on this machine's loopback.
 #include "api/rpi/lapi/endpoint_world.h"
 
 #include <gtest/gtest.h>
@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdlib>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -44,7 +45,7 @@ struct Told final : WorldListener {
   std::string reason{};
 };
 
-// A process opens one endpoint at a time. These two open theirs together: who waits for the other lets it.
+// A process opens one endpoint at a time. These open theirs together: who waits for another lets it.
 class TakingTurns final : public PostedMessages {
  public:
   using PostedMessages::PostedMessages;
@@ -65,35 +66,40 @@ int pid_of_one_that_has_ended() {
 
 class EndpointWorldTest : public testing::Test {
  protected:
-  // `second_pid`: of the process at Peer 1, as both are told.
-  void open(int second_pid = 0, Nanoseconds timeout = 900 * kSecond) {
+  // `second_pid`: of the process at Peer 1, as all are told.
+  void open(int second_pid = 0, Nanoseconds timeout = 900 * kSecond, std::uint32_t count = 2) {
     setenv("LAPI_USE_SHM", "no", 1);
-    const std::array processes{WorldProcess{0, 0}, WorldProcess{1, second_pid}};
-    std::array<std::thread, 2> threads;
-    for (std::uint32_t rank = 0; rank < 2; ++rank) {
-      threads[rank] = std::thread([&, rank] {
-        jobs_[rank].bootstrap = open_meeting_bootstrap(std::make_unique<TakingTurns>(post_, rank, 2));
+    const std::array all{WorldProcess{0, 0}, WorldProcess{1, second_pid}, WorldProcess{2, 0}};
+    const std::span processes = std::span(all).first(count);
+    std::vector<std::thread> threads;
+    for (std::uint32_t rank = 0; rank < count; ++rank) {
+      threads.emplace_back([&, rank] {
+        jobs_[rank].bootstrap = open_meeting_bootstrap(std::make_unique<TakingTurns>(post_, rank, count));
         jobs_[rank].has_launcher = true;
         worlds_[rank] = open_endpoint_world(jobs_[rank], processes, timeout, told_[rank], reasons_[rank]);
       });
     }
     for (std::thread& thread : threads) thread.join();
-    for (std::uint32_t rank = 0; rank < 2; ++rank) ASSERT_NE(worlds_[rank], nullptr) << reasons_[rank];
+    for (std::uint32_t rank = 0; rank < count; ++rank) ASSERT_NE(worlds_[rank], nullptr) << reasons_[rank];
   }
 
   void step(std::uint32_t rank) {
     if (!worlds_[rank]->step(Step::first)) worlds_[rank]->look();
   }
-  // Steps of both until it holds.
+  // Steps of the first two, or of these, until it holds.
   template <class Condition>
-  bool until(Condition&& condition) {
+  bool until(Condition&& condition, std::vector<std::uint32_t> moving = {0, 1}) {
     const MonotonicClock clock;
     for (const Nanoseconds begin = clock.now(); clock.now() - begin < kPatience;) {
       if (condition()) return true;
-      step(0);
-      step(1);
+      for (const std::uint32_t rank : moving) step(rank);
     }
     return false;
+  }
+  // The last message of a process to another one.
+  void leave(std::uint32_t from, Peer to) {
+    worlds_[from]->send_message(to, std::array<std::byte, 4>{}, {}, {});
+    worlds_[from]->expect_no_more(to);
   }
   void send(std::uint32_t from, std::size_t length) {
     const std::array header{std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}};
@@ -103,10 +109,10 @@ class EndpointWorldTest : public testing::Test {
   void report_fault() { dynamic_cast<HandlerHost&>(*worlds_[0]).report_fault(Fault::out_of_memory, 1); }
 
   Post post_;
-  std::array<JoinedJob, 2> jobs_{};
-  std::array<Told, 2> told_{}, sent_{};
-  std::array<std::string, 2> reasons_{};
-  std::array<std::unique_ptr<PolledWorld>, 2> worlds_{};
+  std::array<JoinedJob, 3> jobs_{};
+  std::array<Told, 3> told_{}, sent_{};
+  std::array<std::string, 3> reasons_{};
+  std::array<std::unique_ptr<PolledWorld>, 3> worlds_{};
   std::vector<std::byte> data_ = std::vector<std::byte>(kLong);
 };
 
@@ -187,6 +193,22 @@ TEST_F(EndpointWorldTest, WhoHasLeftIsGivenUpInTheEnd) {
   EXPECT_EQ(told_[0].lost_peers, std::vector<Peer>{1});
   EXPECT_EQ(told_[0].reason, "it has called MPI_Finalize");
   EXPECT_TRUE(worlds_[0]->drained());
+}
+
+// One takes its last message at once and gives it up, the other computes for longer than the silent are left alone.
+TEST_F(EndpointWorldTest, WhoLeavesEarlyWaitsOnlyUntilItsLastMessagesAreTaken) {
+  open(0, 900 * kSecond, 3);
+  leave(0, 1);
+  leave(0, 2);
+  ASSERT_TRUE(until([&] { return told_[2].lengths.size() == 1; }, {0, 2}));
+  worlds_[2]->has_left(0);
+  ASSERT_TRUE(until([&] { return !told_[2].lost_peers.empty(); }, {0, 2}));
+  const MonotonicClock clock;
+  const Nanoseconds given_up = clock.now();
+  ASSERT_TRUE(until([&] { return clock.now() - given_up > 3 * kSecond; }, {0, 2}));
+  EXPECT_FALSE(worlds_[0]->drained()) << "one has not taken its last message";
+  EXPECT_TRUE(until([&] { return worlds_[0]->drained(); }, {0, 1, 2}));
+  EXPECT_TRUE(told_[0].lost_peers.empty());
 }
 
 }  // namespace

@@ -36,6 +36,7 @@ class PreparedWorld final : public World {
   }
   void interrupt() override {}
   void has_left(Peer) override {}
+  void expect_no_more(Peer) override {}
   void give_up(Peer, const char*) override {}
   bool drained() override { return true; }
   void end(Outcome outcome) { waiting.function(waiting.argument, outcome); }

@@ -50,6 +50,7 @@ class PartWorld final : public PolledWorld {
   }
   void get(Peer, std::uint64_t, std::span<std::byte>, WhenDone) override {}
   void has_left(Peer peer) override { left.push_back(peer); }
+  void expect_no_more(Peer peer) override { unexpected.push_back(peer); }
   void give_up(Peer peer, const char*) override { given_up.push_back(peer); }
   bool drained() override { return to_drain == 0; }
   bool step(Step) override {
@@ -70,7 +71,7 @@ class PartWorld final : public PolledWorld {
 
   WorldListener& listener;
   RungSource source;
-  std::vector<Peer> sent_to{}, left{}, given_up{};
+  std::vector<Peer> sent_to{}, left{}, unexpected{}, given_up{};
   int to_drain = 0;
 
  private:
@@ -135,6 +136,8 @@ TEST_F(JoinedWorldsTest, NumbersPeersInTheOrderInWhichTheyCome) {
   EXPECT_EQ(heard_.lost_peers, std::vector<Peer>{3});
   worlds_.has_left(3);
   EXPECT_EQ(second.left, std::vector<Peer>{1});
+  worlds_.expect_no_more(3);
+  EXPECT_EQ(second.unexpected, std::vector<Peer>{1});
   worlds_.give_up(2, "");
   EXPECT_EQ(first.given_up, std::vector<Peer>{2});
 }

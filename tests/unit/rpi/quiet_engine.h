@@ -37,11 +37,12 @@ class QuietWorld final : public World {
   }
   void interrupt() override {}
   void has_left(Peer peer) override { left.push_back(peer); }
+  void expect_no_more(Peer peer) override { unexpected.push_back(peer); }
   void give_up(Peer peer, const char*) override { given_up.push_back(peer); }
   bool drained() override { return true; }
 
   std::vector<Envelope> headers{};
-  std::vector<Peer> left{}, given_up{};
+  std::vector<Peer> left{}, unexpected{}, given_up{};
   std::uint64_t read_from = 0;
   std::span<std::byte> read_to{};
   bool blocked = false;

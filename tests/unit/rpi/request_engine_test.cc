@@ -187,9 +187,17 @@ TEST_F(RequestEngineTest, ItsLastMessageIsToEachPeerThatIsThere) {
   engine_.leave();
   ASSERT_EQ(world_.headers.size(), 1U) << "not to itself";
   EXPECT_EQ(world_.headers[0], (Envelope{.kind = EnvelopeKind::leaves, .sequence = 0}));
+  EXPECT_EQ(world_.unexpected, std::vector<Peer>{1});
   arrive({.kind = EnvelopeKind::leaves, .sequence = 0}, 0);
   engine_.leave();
   EXPECT_EQ(world_.headers.size(), 1U);
+}
+
+// Who has told it likewise is not told again by it, and ends.
+TEST_F(RequestEngineTest, AfterItsLastMessageItIsNoNewsThatAPeerEnds) {
+  engine_.leave();
+  engine_.lost(1, "it has ended");
+  EXPECT_TRUE(told_.empty());
 }
 
 TEST_F(RequestEngineTest, AProbeIsAskingNoLongerHoweverItEnds) {

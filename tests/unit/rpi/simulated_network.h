@@ -85,6 +85,7 @@ class SimulatedWorld final : public World {
   bool progress(bool block) override;
   void interrupt() override {}
   void has_left(Peer peer) override;
+  void expect_no_more(Peer) override {}
   void give_up(Peer, const char*) override {}
   bool drained() override;
 
