@@ -88,10 +88,9 @@ bool ReceiveRequests::can_come_from_the_dead(const _req& request) const {
   });
 }
 
-// Of MPI_ANY_SOURCE it is if somebody blocks on it: until then this process could still send to itself.
 bool ReceiveRequests::is_hopeless(const _req& request) const {
   if (!some_left_ || !waits(request)) return false;
-  if (request.rq_rank == MPI_ANY_SOURCE) return (request.rq_flags & LAM_RQFBLOCK) != 0 && !has_others(request);
+  if (request.rq_rank == MPI_ANY_SOURCE) return !has_others(request);
   const PeerState* state = peer_state_of(request.rq_proc);
   return state != nullptr && state->left;
 }

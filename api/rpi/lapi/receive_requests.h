@@ -30,7 +30,8 @@ class ReceiveRequests {
   Landing arriving(PeerState& from, const Envelope& envelope, std::uint64_t length);
   // `leaves` has come, perhaps before what was sent earlier. False: it is none that can be.
   bool leaving(PeerState& from, const Envelope& envelope);
-  // Whether nobody is left who could send what the receive or probe, which has met no message, asks for.
+  // Whether nobody else is left who could send what the receive or probe, which has met no message, asks for. Of
+  // MPI_ANY_SOURCE this process could still send it to itself, unless it blocks.
   bool is_hopeless(const _req& request) const;
   void lost(PeerState& peer);
   // The process is not touched again, and what it has sent is no more.

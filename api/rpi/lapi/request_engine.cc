@@ -80,6 +80,9 @@ int RequestEngine::start(MPI_Request request) {
 
 namespace {
 
+// It may still end by itself.
+bool has_hope(const _req& request) { return request.rq_state == LAM_RQSSTART || request.rq_state == LAM_RQSACTIVE; }
+
 // Somebody blocks on it, or its handler has not been called yet: the layer has to see that it is done.
 bool is_waited_for(const _req& request) {
   const bool has_to_be_handled = request.rq_hdlr != nullptr && (request.rq_flags & LAM_RQFHDLDONE) == 0;
@@ -106,17 +109,40 @@ bool RequestEngine::end_on_dead_communicator(MPI_Request request) {
   return true;
 }
 
+void RequestEngine::fail_hopeless(MPI_Request request) {
+  receives_.withdraw(*request_state_of(request));
+  around_.fail_dead(request);
+}
+
+// This process blocks, and what it blocks on is of MPI_ANY_SOURCE, with nobody there but itself. While another request
+// that it blocks on has hope, it may go on when that one ends, and send to itself. False: there are none.
+bool RequestEngine::fail_last_hopeless(MPI_Request first) {
+  const auto blocks = [](const _req& request) { return (request.rq_flags & LAM_RQFBLOCK) != 0; };
+  for (MPI_Request request = first; request != nullptr; request = request->rq_next) {
+    if (blocks(*request) && has_hope(*request) && !receives_.is_hopeless(*request)) return false;
+  }
+  bool some = false;
+  for (MPI_Request request = first; request != nullptr; request = request->rq_next) {
+    if (!blocks(*request) || !receives_.is_hopeless(*request)) continue;
+    fail_hopeless(request);
+    some = true;
+  }
+  return some;
+}
+
 // The list before anything moves. Whether sleeping is allowed as far as it goes.
 bool RequestEngine::prepare(MPI_Request first) {
-  bool may_sleep = true;
+  bool may_sleep = true, some_hopeless = false;
   for (MPI_Request request = first; request != nullptr; request = request->rq_next) {
     if (request->rq_state == LAM_RQSDONE && is_waited_for(*request)) may_sleep = false;
     if (end_on_dead_communicator(request)) may_sleep = false;
     if (!receives_.is_hopeless(*request)) continue;
-    receives_.withdraw(*request_state_of(request));
-    around_.fail_dead(request);
+    some_hopeless = true;
+    if (request->rq_rank == MPI_ANY_SOURCE) continue;
+    fail_hopeless(request);
     may_sleep = false;
   }
+  if (some_hopeless && fail_last_hopeless(first)) may_sleep = false;
   return may_sleep;
 }
 

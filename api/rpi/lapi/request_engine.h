@@ -63,6 +63,8 @@ class RequestEngine final : public WorldListener {
   Landing refuse(PeerState& from, const char* why);
   void tell_once(bool& told, const PeerState& peer, const char* what);
   bool prepare(MPI_Request first);
+  void fail_hopeless(MPI_Request request);
+  bool fail_last_hopeless(MPI_Request first);
   bool end_on_dead_communicator(MPI_Request request);
   void move(bool block);
 

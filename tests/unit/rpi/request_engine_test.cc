@@ -173,6 +173,23 @@ TEST_F(RequestEngineTest, APeerThatHasLeftIsWaitedForNoLonger) {
   EXPECT_EQ(engine_.refused(), 1U) << "again";
 }
 
+// As in MPI_Waitany: this process may send to itself when the other one has ended the wait.
+TEST_F(RequestEngineTest, AReceiveFromAnybodyFailsOnlyWhenNothingElseCouldEndTheWait) {
+  _req& from_self = receive(MPI_ANY_SOURCE, 5, memory_, 1);
+  _req& sent = build(LAM_RQISSEND, 1, 6, memory_, 1);
+  EXPECT_TRUE(start(sent));
+  from_self.rq_next = &sent;
+  from_self.rq_flags = sent.rq_flags = LAM_RQFBLOCK;
+  arrive({.kind = EnvelopeKind::leaves, .sequence = 0}, 0);
+  EXPECT_EQ(engine_.advance(&from_self, true), 0);
+  EXPECT_TRUE(world_.blocked);
+  EXPECT_EQ(from_self.rq_state, LAM_RQSSTART);
+  arrive({.kind = EnvelopeKind::matched, .request = world_.headers[0].request}, 0);
+  EXPECT_EQ(sent.rq_state, LAM_RQSDONE);
+  EXPECT_EQ(engine_.advance(&from_self, true), 1);
+  EXPECT_EQ(from_self.rq_status.MPI_ERROR, MPI_ERR_LOCALDEAD) << "as MPI_Waitall waits on";
+}
+
 // It ends some time after it has left.
 TEST_F(RequestEngineTest, APeerThatHasLeftAndIsLostIsNotDead) {
   _req& anybody = receive(MPI_ANY_SOURCE, 5, memory_, sizeof memory_);
