@@ -1,6 +1,7 @@
 #include "api/rpi/lapi/fast_messages.h"
 
 #include <cerrno>
+#include <new>
 
 #include "api/rpi/include/mpisys.h"
 
@@ -49,16 +50,32 @@ bool FastMessages::prepare(const FastOperation& operation, int type) {
   return true;
 }
 
-// Until it is done. An error of the engine: there is no memory.
+// False: there is no memory.
+bool FastMessages::advance_to_end() {
+  try {
+    int moved = engine_.start(&request_);
+    while (moved >= 0 && request_.rq_state != LAM_RQSDONE) moved = engine_.advance(&request_, true);
+    return moved >= 0;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+void FastMessages::give_up() {
+  if (request_.rq_state == LAM_RQSDONE) return;
+  drop();
+  layer_.request_ended();
+  request_.rq_status.MPI_ERROR = layer_.error_of(MPI_ERR_NO_MEM);
+}
+
 int FastMessages::run() {
   request_.rq_state = LAM_RQSSTART;
   layer_.request_begun();
-  int moved = engine_.start(&request_);
-  while (moved >= 0 && request_.rq_state != LAM_RQSDONE) moved = engine_.advance(&request_, true);
-  if (moved < 0 && request_.rq_state != LAM_RQSDONE) {
-    drop();
-    layer_.request_ended();
-    request_.rq_status.MPI_ERROR = layer_.error_of(MPI_ERR_NO_MEM);
+  try {
+    if (!advance_to_end()) give_up();
+  } catch (...) {
+    give_up();
+    throw;
   }
   errno = 0;  // what is said next is not EBUSY
   return request_.rq_status.MPI_ERROR;

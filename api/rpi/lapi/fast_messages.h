@@ -34,6 +34,8 @@ class FastMessages {
  private:
   bool prepare(const FastOperation& operation, int type);
   int run();
+  bool advance_to_end();
+  void give_up();
   void drop();
 
   RequestEngine& engine_;

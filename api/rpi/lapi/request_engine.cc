@@ -176,6 +176,7 @@ int RequestEngine::iprobe(MPI_Request request) {
     if (request->rq_state == LAM_RQSSTART) move(false);
   } catch (...) {
     receives_.withdraw(state);  // it is the caller's, and gone soon
+    if (request->rq_state != LAM_RQSDONE) end_in_vain(request);
     throw;
   }
   receives_.withdraw(state);
@@ -186,9 +187,13 @@ int RequestEngine::iprobe(MPI_Request request) {
     }
     return 1;
   }
-  request->rq_state = LAM_RQSINIT;
-  around_.layer().request_ended();
+  end_in_vain(request);
   return 0;
+}
+
+void RequestEngine::end_in_vain(MPI_Request probe) {
+  probe->rq_state = LAM_RQSINIT;
+  around_.layer().request_ended();
 }
 
 bool RequestEngine::drain() {

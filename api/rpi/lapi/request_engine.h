@@ -66,6 +66,7 @@ class RequestEngine final : public WorldListener {
   void fail_hopeless(MPI_Request request);
   bool fail_last_hopeless(MPI_Request first);
   bool end_on_dead_communicator(MPI_Request request);
+  void end_in_vain(MPI_Request probe);
   void move(bool block);
 
   Surroundings around_;

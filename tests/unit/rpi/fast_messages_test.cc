@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <functional>
+#include <new>
 #include <stdexcept>
 #include <vector>
 
@@ -171,6 +172,17 @@ TEST_F(FastMessagesTest, TheDeadAreErrors) {
   communicator_.c_flags |= LAM_CLDEAD;
   EXPECT_EQ(receive(5, 10), 1000 + MPI_ERR_LOCALDEAD);
   EXPECT_EQ(active_, 0);
+}
+
+TEST_F(FastMessagesTest, WhatFailsWhileItMovesIsActiveNoLonger) {
+  world_.asleep = [] { throw std::bad_alloc(); };
+  EXPECT_EQ(receive(5, 10), 1000 + MPI_ERR_NO_MEM);
+  EXPECT_EQ(active_, 0);
+  EXPECT_THROW(receive(5, 10), std::runtime_error) << "another failure";
+  EXPECT_EQ(active_, 0);
+  arrive(0, 5, "this");
+  EXPECT_EQ(std::string(memory_), "") << "neither of them takes it";
+  EXPECT_EQ(receive(5, 10), MPI_SUCCESS);
 }
 
 TEST_F(FastMessagesTest, WhatIsNotPlainIsLeftToRequests) {

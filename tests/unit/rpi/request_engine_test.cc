@@ -224,6 +224,7 @@ TEST_F(RequestEngineTest, AProbeIsAskingNoLongerHoweverItEnds) {
   EXPECT_TRUE(start(probe));
   world_.progress_fails = true;
   EXPECT_THROW(engine_.iprobe(&probe), std::bad_alloc);
+  EXPECT_EQ(active_, 0);
   world_.progress_fails = false;
   probe.rq_status.st_length = 77;
   complete(arrive(message(0, 5), 1));
