@@ -81,11 +81,12 @@ void ReceiveRequests::forget(RequestState& receive) {
 // MPI_ANY_SOURCE may be the dead one: waiting on would be for ever if it is.
 bool ReceiveRequests::can_come_from_the_dead(const _req& request) const {
   if (!some_lost_) return false;
-  if (request.rq_rank != MPI_ANY_SOURCE) return peer_state_of(request.rq_proc)->lost;
-  return std::ranges::any_of(possible_senders(*request.rq_comm), [](const _proc* process) {
+  const auto is_dead = [](const _proc* process) {
     const PeerState* state = peer_state_of(process);
     return state != nullptr && state->lost;
-  });
+  };
+  if (request.rq_rank != MPI_ANY_SOURCE) return is_dead(request.rq_proc);
+  return std::ranges::any_of(possible_senders(*request.rq_comm), is_dead);
 }
 
 bool ReceiveRequests::is_hopeless(const _req& request) const {
@@ -354,15 +355,24 @@ void ReceiveRequests::lost(PeerState& peer) {
     if (each->from == &peer && each->is_long() && each->complete) unreachable.push_back(each);
   }
   for (Arrival* arrival : unreachable) drop(*arrival);
+  fail_asking([this](const _req& request) { return can_come_from_the_dead(request); });
+}
+
+template <class Condition>
+void ReceiveRequests::fail_asking(Condition&& in_vain) {
   for (RequestState* next = asking_.first(); next != nullptr;) {
     RequestState& state = *std::exchange(next, asking_.next(*next));
-    if (!can_come_from_the_dead(*state.request)) continue;
+    if (!in_vain(*state.request)) continue;
     withdraw(state);
     if (waits(*state.request)) around_.fail_dead(state.request);
   }
 }
 
 void ReceiveRequests::forget(PeerState& peer) {
+  some_left_ = true;
+  fail_asking([&](const _req& request) {
+    return request.rq_rank != MPI_ANY_SOURCE && peer_state_of(request.rq_proc) == &peer;
+  });
   if (std::exchange(peer.stuck, false)) stuck_.remove(peer);
   for (const auto& [sequence, arrival] : std::exchange(peer.overtakers, {})) {
     --overtakers_;

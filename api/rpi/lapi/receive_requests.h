@@ -34,7 +34,7 @@ class ReceiveRequests {
   // MPI_ANY_SOURCE this process could still send it to itself, unless it blocks.
   bool is_hopeless(const _req& request) const;
   void lost(PeerState& peer);
-  // The process is not touched again, and what it has sent is no more.
+  // The process is not touched again: what it has sent is no more, and nothing comes of it. Before its p_rpi is gone.
   void forget(PeerState& peer);
   // What could not be done inside arriving().
   void do_postponed();
@@ -66,6 +66,8 @@ class ReceiveRequests {
   void end(Arrival& arrival, Outcome outcome);
   void answer(const Arrival& arrival, EnvelopeKind kind);
   void look_whether_left(PeerState& from);
+  template <class Condition>
+  void fail_asking(Condition&& in_vain);
   bool can_come_from_the_dead(const _req& request) const;
   bool has_others(const _req& request) const;
 

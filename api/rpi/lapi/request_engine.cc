@@ -34,6 +34,7 @@ void RequestEngine::remove_process(_proc& process) {
   PeerState* peer = peer_state_of(&process);
   if (peer == nullptr) return;
   receives_.forget(*peer);
+  sends_.lost(*peer);
   peer->process = nullptr;
   process.p_rpi = nullptr;
 }

@@ -29,7 +29,8 @@ class RequestEngine final : public WorldListener {
 
   // Processes in the order of the World's peers. Throws std::bad_alloc.
   void add_process(_proc& process);
-  // It is not touched again; its place stays empty. Messages of it that nobody has received are gone.
+  // It is not touched again; its place stays empty. Messages of it that nobody has received are gone, and requests that
+  // wait for it fail.
   void remove_process(_proc& process);
 
   // The last message of this process to all or to one of them: it starts nothing with them any more.

@@ -147,6 +147,34 @@ TEST_F(RequestEngineTest, AProcessThatIsFinalisedLeavesNothing) {
   EXPECT_EQ(arrive(message(3, 5), 0).when_done.function, nullptr);
 }
 
+TEST_F(RequestEngineTest, RequestsThatWaitForAProcessThatIsFinalisedFail) {
+  _req& named = receive(1, 5, memory_, 1);
+  _req& anybody = receive(MPI_ANY_SOURCE, 6, memory_, 1);
+  anybody.rq_proc = &processes_[1];  // as of a persistent one that had a message of it before
+  _req& synchronous = build(LAM_RQISSEND, 1, 5, memory_, 1);
+  EXPECT_TRUE(start(synchronous));
+  engine_.remove_process(processes_[1]);
+  EXPECT_EQ(named.rq_status.MPI_ERROR, MPI_ERR_LOCALDEAD);
+  EXPECT_EQ(synchronous.rq_status.MPI_ERROR, MPI_ERR_LOCALDEAD);
+  EXPECT_EQ(anybody.rq_state, LAM_RQSSTART);
+  anybody.rq_flags |= LAM_RQFBLOCK;
+  EXPECT_EQ(engine_.advance(&anybody, true), 1);
+  EXPECT_EQ(anybody.rq_status.MPI_ERROR, MPI_ERR_LOCALDEAD) << "nobody is there any more";
+  EXPECT_EQ(active_, 0);
+}
+
+// LAM frees processes while requests that name them are still there.
+TEST_F(RequestEngineTest, AReceiveFromNobodyIsPassedByWhenAnotherProcessDies) {
+  _proc freed{};
+  _req& request = build(LAM_RQIRECV, 1, 5, memory_, 1);
+  request.rq_proc = &freed;
+  freed.p_rpi = processes_[1].p_rpi;
+  EXPECT_TRUE(start(request));
+  freed.p_rpi = nullptr;
+  engine_.lost(1, "it has ended");
+  EXPECT_EQ(request.rq_state, LAM_RQSSTART);
+}
+
 TEST_F(RequestEngineTest, APeerThatHasLeftIsWaitedForNoLonger) {
   _req& anybody = receive(MPI_ANY_SOURCE, 5, memory_, sizeof memory_);
   _req& named = receive(1, 6, memory_, sizeof memory_);
