@@ -37,6 +37,16 @@ bool can_meet(std::span<const JoinedGroup> groups, std::string& reason) {
   return true;
 }
 
+bool all_are_there(const RequestEngine& engine, std::string& reason) {
+  const PeerState* const gone = engine.gone();
+  if (gone == nullptr) return true;
+  const _gps& gps = gone->process->p_gps;
+  reason = "no checkpoint: process " + std::to_string(gps.gps_grank) + " (pid " + std::to_string(gps.gps_pid) +
+           " on node n" + std::to_string(gps.gps_node) + " of LAM) " +
+           (gone->lost ? "has died or cannot be reached" : "has called MPI_Finalize");
+  return false;
+}
+
 // The processes of a group wait for each other, and move what the others are waiting for meanwhile.
 class QuietGroup {
  public:
@@ -87,13 +97,9 @@ class QuietGroup {
   }
 
   bool may_go_on(Nanoseconds begin, const char* what, std::string& reason) {
-    if (engine_.has_lost()) {
-      reason = "no checkpoint: a process has died";
-    } else if (clock_.now() - begin > kMostSilence) {
-      reason = std::string("no checkpoint: for 120 seconds ") + what;
-    } else {
-      return true;
-    }
+    if (!all_are_there(engine_, reason)) return false;
+    if (clock_.now() - begin <= kMostSilence) return true;
+    reason = std::string("no checkpoint: for 120 seconds ") + what;
     return false;
   }
 
@@ -114,7 +120,7 @@ JoinedWorlds::Member member_of(std::uint32_t rank, const _gps& gps, bool is_new)
 }
 
 bool make_quiet(RequestEngine& engine, std::span<const JoinedGroup> groups, std::string& reason) {
-  if (!can_meet(groups, reason)) return false;
+  if (!can_meet(groups, reason) || !all_are_there(engine, reason)) return false;
   for (const JoinedGroup& group : groups) {
     if (group.is_used() && !QuietGroup(engine, group).make_quiet(reason)) return false;
   }

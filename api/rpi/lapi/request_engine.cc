@@ -1,5 +1,6 @@
 #include "api/rpi/lapi/request_engine.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -203,6 +204,12 @@ bool RequestEngine::drain() {
   return moved;
 }
 
+const PeerState* RequestEngine::gone() const {
+  const auto is_gone = [](const auto& peer) { return peer->process != nullptr && peer->is_gone(); };
+  const auto found = std::ranges::find_if(peers_, is_gone);
+  return found == peers_.end() ? nullptr : found->get();
+}
+
 Landing RequestEngine::arriving(const IncomingMessage& message) {
   if (message.from >= peers_.size() || peers_[message.from]->process == nullptr) {
     ++refused_;
@@ -242,7 +249,6 @@ void RequestEngine::lost(Peer peer, const char* reason) {
   if (peer >= peers_.size() || peers_[peer]->process == nullptr) return;
   peers_[peer]->lost = !peers_[peer]->left;
   if (peers_[peer]->lost && !peers_[peer]->told_last) {
-    has_lost_ = true;
     std::array<char, 160> text;
     std::snprintf(text.data(), text.size(), "is lost: %s", reason);
     around_.layer().tell(*peers_[peer]->process, text.data());

@@ -49,8 +49,8 @@ class RequestEngine final : public WorldListener {
   // processes have been quiet three times, with a barrier behind each (messages, reading them, saying so), taking these
   // steps also at the barriers, and none begins anything meanwhile.
   bool drain();
-  // A process has died, or cannot be reached any more.
-  bool has_lost() const { return has_lost_; }
+  // A process, not finalised here, that is lost or has left; nullptr: there is none.
+  const PeerState* gone() const;
 
   Landing arriving(const IncomingMessage& message) override;
   void lost(Peer peer, const char* reason) override;
@@ -75,7 +75,6 @@ class RequestEngine final : public WorldListener {
   ReceiveRequests receives_{around_};
   std::vector<std::unique_ptr<PeerState>> peers_{};  // by number
   std::uint64_t refused_ = 0;
-  bool has_lost_ = false;
 };
 
 }  // namespace openlapi::rpi

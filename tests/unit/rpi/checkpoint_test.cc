@@ -1,0 +1,117 @@
+// Checkpoints of engines in processes that have each other's messages, and nothing else that moves.
+#include "api/rpi/lapi/checkpoint.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "api/rpi/lapi/envelope.h"
+#include "tests/unit/rpi/simulated_lam.h"
+
+namespace openlapi::rpi {
+namespace {
+
+// Nothing is ever on its way.
+class DrainedWorld final : public World {
+ public:
+  DrainedWorld(Peer self, Peer peers) : self_(self), peers_(peers) {}
+
+  Peer self() const override { return self_; }
+  Peer peers() const override { return peers_; }
+  void send_message(Peer, std::span<const std::byte>, std::span<const std::byte>, WhenDone) override {}
+  void get(Peer, std::uint64_t, std::span<std::byte>, WhenDone) override {}
+  void has_left(Peer) override {}
+  void expect_no_more(Peer) override {}
+  void give_up(Peer, const char*) override {}
+  bool progress(bool) override {
+    if (when_it_moves) when_it_moves();
+    return false;
+  }
+  void interrupt() override {}
+  bool drained() override { return true; }
+
+  std::function<void()> when_it_moves{};
+
+ private:
+  const Peer self_, peers_;
+};
+
+// A process of several that know each other by the same numbers.
+class CheckedProcess final : MpiLayer {
+ public:
+  CheckedProcess(Peer self, std::span<const _gps> places)
+      : world(self, static_cast<Peer>(places.size())), processes(places.size()) {
+    engine.use(world);
+    for (std::size_t n = 0; n < places.size(); ++n) {
+      processes[n].p_gps = places[n];
+      engine.add_process(processes[n]);
+    }
+    lam_myproc = &processes[self];
+  }
+
+  // The first of them is known from another group unless `is_first`.
+  JoinedGroup group(std::initializer_list<Peer> members, bool is_first) {
+    JoinedGroup made;
+    for (const Peer each : members) made.members.push_back({&processes[each], is_first || !made.members.empty()});
+    return made;
+  }
+  // Empty, or why not.
+  std::string make_quiet() {
+    std::string reason;
+    return openlapi::rpi::make_quiet(engine, groups, reason) ? "" : reason;
+  }
+
+  DrainedWorld world;
+  std::vector<_proc> processes;
+  RequestEngine engine{*this, 64};
+  std::vector<JoinedGroup> groups{};
+
+ private:
+  void request_begun() override {}
+  void request_ended() override {}
+  bool start_request(MPI_Request) override { return false; }
+  int error_of(int error_class) override { return error_class; }
+  int next_number() override { return 0; }
+  bool is_homogeneous() override { return true; }
+  void tell(const _proc&, const char*) override {}
+};
+
+class CheckpointTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    reset_lam();
+    ASSERT_EQ(lam_ssi_rpi_cbuf_init(), 0);
+  }
+  void TearDown() override {
+    lam_ssi_rpi_cbuf_end();
+    lam_myproc = nullptr;
+  }
+
+  std::vector<_gps> places_ = lam_places(3, 3);
+};
+
+TEST_F(CheckpointTest, IsRefusedAtOnceAfterAPeerHasLeft) {
+  CheckedProcess process(0, places_);
+  process.groups.push_back(process.group({0, 1, 2}, true));
+  std::array<std::byte, kMostEnvelope> room;
+  process.engine.arriving({2, encode({.kind = EnvelopeKind::leaves}, room), 0});
+  EXPECT_EQ(process.make_quiet(), "no checkpoint: process 2 (pid " + std::to_string(places_[2].gps_pid) +
+                                      " on node n0 of LAM) has called MPI_Finalize");
+}
+
+TEST_F(CheckpointTest, IsRefusedUntilAPeerThatHasDiedIsFinalised) {
+  CheckedProcess process(0, std::span(places_).first(2));
+  process.groups.push_back(process.group({0, 1}, false));
+  process.engine.lost(1, "it has ended");
+  EXPECT_EQ(process.make_quiet(), "no checkpoint: process 1 (pid " + std::to_string(places_[1].gps_pid) +
+                                      " on node n0 of LAM) has died or cannot be reached");
+  process.engine.remove_process(process.processes[1]);
+  process.groups.front().members.back().process = nullptr;
+  EXPECT_EQ(process.make_quiet(), "");
+}
+
+}  // namespace
+}  // namespace openlapi::rpi
