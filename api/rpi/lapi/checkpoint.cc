@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <deque>
 
 #include "api/rpi/include/mpisys.h"
 #include "api/rpi/lapi/lam_messages.h"
@@ -53,13 +54,16 @@ class QuietGroup {
   QuietGroup(RequestEngine& engine, const JoinedGroup& group)
       : engine_(engine), messages_(open_lam_messages(places_of(group), lam_myproc->p_gps)) {}
 
-  bool make_quiet(std::string& reason) {
+  bool drain_all(std::string& reason) {
     for (int round = 0; round < kRounds; ++round) {
       if (!drain(reason) || !meet(Waiting::moves, reason)) return false;
     }
-    // Nobody takes in what those send who are through first.
-    return meet(Waiting::rests, reason);
+    return true;
   }
+  // Members still answer those that need them to be quiet with processes of other groups.
+  bool wait_for_other_groups(std::string& reason) { return meet(Waiting::moves, reason); }
+  // Nobody takes in what those send who are through first.
+  bool rest(std::string& reason) { return meet(Waiting::rests, reason); }
 
  private:
   enum class Waiting : bool { moves, rests };
@@ -121,10 +125,15 @@ JoinedWorlds::Member member_of(std::uint32_t rank, const _gps& gps, bool is_new)
 
 bool make_quiet(RequestEngine& engine, std::span<const JoinedGroup> groups, std::string& reason) {
   if (!can_meet(groups, reason) || !all_are_there(engine, reason)) return false;
+  std::deque<QuietGroup> used;
   for (const JoinedGroup& group : groups) {
-    if (group.is_used() && !QuietGroup(engine, group).make_quiet(reason)) return false;
+    if (group.is_used()) used.emplace_back(engine, group);
   }
-  return true;
+  const auto all = [&](bool (QuietGroup::*step)(std::string&)) {
+    return std::ranges::all_of(used, [&](QuietGroup& group) { return (group.*step)(reason); });
+  };
+  // Each step of all groups before the next: who rests has only peers that are quiet with everybody.
+  return all(&QuietGroup::drain_all) && all(&QuietGroup::wait_for_other_groups) && all(&QuietGroup::rest);
 }
 
 std::unique_ptr<JoinedWorlds> open_again(WorldListener& listener, const JoinedWorlds::Open& open,

@@ -2,8 +2,11 @@
 #include "api/rpi/lapi/checkpoint.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <time.h>
 
 #include <array>
+#include <atomic>
 #include <functional>
 #include <string>
 #include <vector>
@@ -14,7 +17,7 @@
 namespace openlapi::rpi {
 namespace {
 
-// Nothing is ever on its way.
+// Nothing is on its way unless the test says so.
 class DrainedWorld final : public World {
  public:
   DrainedWorld(Peer self, Peer peers) : self_(self), peers_(peers) {}
@@ -31,9 +34,10 @@ class DrainedWorld final : public World {
     return false;
   }
   void interrupt() override {}
-  bool drained() override { return true; }
+  bool drained() override { return !waits_for_peers || !waits_for_peers(); }
 
   std::function<void()> when_it_moves{};
+  std::function<bool()> waits_for_peers{};
 
  private:
   const Peer self_, peers_;
@@ -93,6 +97,62 @@ class CheckpointTest : public testing::Test {
   std::vector<_gps> places_ = lam_places(3, 3);
 };
 
+// Process 1 has spawned the last one, which is late; the first one knows only process 1.
+class CheckpointOfGroupsTest : public CheckpointTest {
+ protected:
+  // Of all processes.
+  struct Shared {
+    std::atomic<bool> first_is_through{false}, last_has_come{false}, first_is_asked{false}, asked_before{false};
+    std::atomic<bool> taken_too_late{false};
+  };
+
+  void SetUp() override {
+    CheckpointTest::SetUp();
+    void* const memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(memory, MAP_FAILED);
+    shared_ = new (memory) Shared;
+  }
+  void TearDown() override {
+    munmap(shared_, sizeof(Shared));
+    CheckpointTest::TearDown();
+  }
+
+  bool run_first() {
+    CheckedProcess process(0, places_);
+    process.groups.push_back(process.group({0, 1}, true));
+    process.world.when_it_moves = [&] { shared_->first_is_asked = false; };
+    const std::string wrong = process.make_quiet();
+    shared_->first_is_through = true;
+    return wrong.empty();
+  }
+  // Once the last one has come it needs the first one once, as who asks for signs of life does.
+  bool run_middle() {
+    CheckedProcess process(1, places_);
+    process.groups.push_back(process.group({0, 1}, true));
+    process.groups.push_back(process.group({1, 2}, false));
+    process.world.when_it_moves = [&] {
+      if (shared_->first_is_through) shared_->taken_too_late = true;
+    };
+    process.world.waits_for_peers = [&] {
+      if (shared_->last_has_come && !shared_->asked_before.exchange(true)) shared_->first_is_asked = true;
+      return shared_->first_is_asked.load();
+    };
+    return process.make_quiet().empty();
+  }
+  bool run_last() {
+    CheckedProcess process(2, places_);
+    process.groups.push_back(process.group({1, 2}, true));
+    for (int n = 0; n < 300 && !shared_->first_is_through; ++n) {
+      constexpr timespec kMillisecondLong{0, 1'000'000};
+      nanosleep(&kMillisecondLong, nullptr);
+    }
+    shared_->last_has_come = true;
+    return process.make_quiet().empty();
+  }
+
+  Shared* shared_ = nullptr;
+};
+
 TEST_F(CheckpointTest, IsRefusedAtOnceAfterAPeerHasLeft) {
   CheckedProcess process(0, places_);
   process.groups.push_back(process.group({0, 1, 2}, true));
@@ -111,6 +171,14 @@ TEST_F(CheckpointTest, IsRefusedUntilAPeerThatHasDiedIsFinalised) {
   process.engine.remove_process(process.processes[1]);
   process.groups.front().members.back().process = nullptr;
   EXPECT_EQ(process.make_quiet(), "");
+}
+
+TEST_F(CheckpointOfGroupsTest, NobodyIsThroughWhileAPeerStillMovesForAnotherGroup) {
+  const std::vector<std::function<bool()>> all{[&] { return run_first(); }, [&] { return run_middle(); },
+                                               [&] { return run_last(); }};
+  EXPECT_EQ(run_processes(all), 3);
+  EXPECT_FALSE(shared_->taken_too_late);
+  EXPECT_TRUE(shared_->asked_before);
 }
 
 }  // namespace
