@@ -3,11 +3,13 @@
 #include <time.h>
 
 #include <algorithm>
+#include <array>
 #include <deque>
 
 #include "api/rpi/include/mpisys.h"
 #include "api/rpi/lapi/lam_messages.h"
 #include "api/rpi/lapi/meeting_bootstrap.h"
+#include "dataplane/base/little_endian.h"
 #include "dataplane/base/monotonic_clock.h"
 
 namespace openlapi::rpi {
@@ -16,7 +18,7 @@ namespace {
 // Messages, what their receivers do for them, and the answers to that.
 constexpr int kRounds = 3;
 constexpr timespec kRest{0, 20'000};  // between looks
-constexpr std::byte kHere{0x71};
+constexpr unsigned kMeetingBits = 8;  // of a word, below its checkpoint
 
 std::vector<_gps> places_of(const JoinedGroup& group) {
   std::vector<_gps> places;
@@ -51,8 +53,13 @@ bool all_are_there(const RequestEngine& engine, std::string& reason) {
 // The processes of a group wait for each other, and move what the others are waiting for meanwhile.
 class QuietGroup {
  public:
-  QuietGroup(RequestEngine& engine, const JoinedGroup& group)
-      : engine_(engine), messages_(open_lam_messages(places_of(group), lam_myproc->p_gps)) {}
+  QuietGroup(RequestEngine& engine, JoinedGroup& group)
+      : engine_(engine),
+        group_(group),
+        messages_(open_lam_messages(places_of(group), lam_myproc->p_gps, LamMeeting::checkpoints)),
+        word_(std::uint64_t{group.checkpoints} << kMeetingBits) {
+    group.heard.resize(group.members.size());
+  }
 
   bool drain_all(std::string& reason) {
     for (int round = 0; round < kRounds; ++round) {
@@ -78,6 +85,7 @@ class QuietGroup {
   }
 
   bool meet(Waiting waiting, std::string& reason) {
+    ++word_;
     if (messages_->rank() != 0) return say(0, reason) && hear(0, waiting, reason);
     for (std::uint32_t other = 1; other < messages_->size(); ++other) {
       if (!hear(other, waiting, reason)) return false;
@@ -88,16 +96,37 @@ class QuietGroup {
     return true;
   }
 
-  bool say(std::uint32_t to, std::string& reason) { return messages_->send(to, std::span(&kHere, 1), reason); }
+  bool say(std::uint32_t to, std::string& reason) {
+    std::array<std::byte, sizeof word_> said;
+    store_little(said.data(), word_);
+    return messages_->send(to, said, reason);
+  }
 
+  // What was said in checkpoints that have failed is passed by. Who has begun the next one has failed in this one, and
+  // will not say that word again.
   bool hear(std::uint32_t from, Waiting waiting, std::string& reason) {
     const Nanoseconds begin = clock_.now();
-    while (!messages_->has_message(from)) {
-      if (waiting == Waiting::rests || !engine_.drain()) nanosleep(&kRest, nullptr);
-      if (!may_go_on(begin, "a process takes no part in it", reason)) return false;
+    while (group_.heard[from] < word_) {
+      while (!messages_->has_message(from)) {
+        if (waiting == Waiting::rests || !engine_.drain()) nanosleep(&kRest, nullptr);
+        if (!may_go_on(begin, "a process takes no part in it", reason)) return false;
+      }
+      if (!take_word(from, reason)) return false;
     }
+    if (group_.heard[from] >> kMeetingBits == group_.checkpoints) return true;
+    reason = "no checkpoint: a process has given it up and begins another one";
+    return false;
+  }
+
+  bool take_word(std::uint32_t from, std::string& reason) {
     std::vector<std::byte> said;
-    return messages_->receive(from, said, reason);
+    if (!messages_->receive(from, said, reason)) return false;
+    if (said.size() == sizeof word_) {
+      group_.heard[from] = load_little<std::uint64_t>(said.data());
+      return true;
+    }
+    reason = "no checkpoint: a process says something else than the rpi module 'lapi' does";
+    return false;
   }
 
   bool may_go_on(Nanoseconds begin, const char* what, std::string& reason) {
@@ -108,7 +137,9 @@ class QuietGroup {
   }
 
   RequestEngine& engine_;
+  JoinedGroup& group_;
   std::unique_ptr<ProcessMessages> messages_;
+  std::uint64_t word_;  // of the meeting: others in it say the same, and no earlier one is larger
   MonotonicClock clock_;
 };
 
@@ -123,10 +154,11 @@ JoinedWorlds::Member member_of(std::uint32_t rank, const _gps& gps, bool is_new)
   return {.process = {rank, is_near ? gps.gps_pid : 0}, .is_new = is_new};
 }
 
-bool make_quiet(RequestEngine& engine, std::span<const JoinedGroup> groups, std::string& reason) {
+bool make_quiet(RequestEngine& engine, std::span<JoinedGroup> groups, std::string& reason) {
+  for (JoinedGroup& group : groups) ++group.checkpoints;
   if (!can_meet(groups, reason) || !all_are_there(engine, reason)) return false;
   std::deque<QuietGroup> used;
-  for (const JoinedGroup& group : groups) {
+  for (JoinedGroup& group : groups) {
     if (group.is_used()) used.emplace_back(engine, group);
   }
   const auto all = [&](bool (QuietGroup::*step)(std::string&)) {

@@ -2,6 +2,7 @@
 // restart, paths that are all new.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -21,6 +22,9 @@ struct JoinedGroup {
     bool is_new = false;
   };
   std::vector<Member> members{};
+  // Of its checkpoints, failed ones included: how many were begun here, and the latest word of each member.
+  std::uint32_t checkpoints = 0;
+  std::vector<std::uint64_t> heard{};
 
   // Somebody is reached in it.
   bool is_used() const;
@@ -28,7 +32,7 @@ struct JoinedGroup {
 
 // Nothing is on its way between these processes and this one afterwards: all of them call it, and none begins anything
 // before all have ended it. False: `reason` says why.
-bool make_quiet(RequestEngine& engine, std::span<const JoinedGroup> groups, std::string& reason);
+bool make_quiet(RequestEngine& engine, std::span<JoinedGroup> groups, std::string& reason);
 
 // New paths to all of them, who have the same numbers as before: all of them call it. Null: `reason` says why.
 std::unique_ptr<JoinedWorlds> open_again(WorldListener& listener, const JoinedWorlds::Open& open,

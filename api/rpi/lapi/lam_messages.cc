@@ -42,7 +42,7 @@ void keep(const nmsg& message) {
 
 class LamMessages final : public ProcessMessages {
  public:
-  LamMessages(std::span<const _gps> processes, const _gps& own);
+  LamMessages(std::span<const _gps> processes, const _gps& own, LamMeeting meeting);
 
   std::uint32_t rank() const override { return rank_; }
   std::uint32_t size() const override { return static_cast<std::uint32_t>(processes_.size()); }
@@ -68,19 +68,20 @@ class LamMessages final : public ProcessMessages {
   MonotonicClock clock_;
 };
 
-std::uint64_t hash_of(std::span<const _gps> processes) {
+std::uint64_t hash_of(std::span<const _gps> processes, LamMeeting meeting) {
   SipHash hash({0x6d656574696e67, 0x6c6170692e727069});
   for (const _gps& gps : processes) {
     hash.add_word(static_cast<std::uint32_t>(gps.gps_node) | std::uint64_t{static_cast<std::uint32_t>(gps.gps_pid)}
                                                                  << 32);
     hash.add_word(static_cast<std::uint32_t>(gps.gps_idx));
   }
+  hash.add_word(static_cast<std::uint64_t>(meeting));
   return hash.finish();
 }
 
-LamMessages::LamMessages(std::span<const _gps> processes, const _gps& own)
+LamMessages::LamMessages(std::span<const _gps> processes, const _gps& own, LamMeeting meeting)
     : processes_(processes.begin(), processes.end()) {
-  identity_ = hash_of(processes_);
+  identity_ = hash_of(processes_, meeting);
   for (std::uint32_t process = 0; process < size(); ++process) {
     if (place_of(processes_[process]) == place_of(own)) rank_ = process;
     if (processes_[process].gps_node == own.gps_node) near_.push_back(process);
@@ -220,8 +221,9 @@ bool LamMessages::receive(std::uint32_t from, std::vector<std::byte>& bytes, std
 
 bool host_has_messages() { return nsend != nullptr && ntry_recv != nullptr && _m2l_fillsys != nullptr; }
 
-std::unique_ptr<ProcessMessages> open_lam_messages(std::span<const _gps> processes, const _gps& own) {
-  return std::make_unique<LamMessages>(processes, own);
+std::unique_ptr<ProcessMessages> open_lam_messages(std::span<const _gps> processes, const _gps& own,
+                                                   LamMeeting meeting) {
+  return std::make_unique<LamMessages>(processes, own, meeting);
 }
 
 }  // namespace openlapi::rpi

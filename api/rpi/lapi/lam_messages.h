@@ -1,6 +1,7 @@
 // ProcessMessages that LAM's daemons carry.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <tuple>
@@ -16,7 +17,11 @@ inline auto place_of(const _gps& gps) { return std::tuple(gps.gps_node, gps.gps_
 // Whether the host that has loaded the module has what is needed.
 bool host_has_messages();
 
+// What processes say to each other is for one purpose: left-overs of the other are not taken for it.
+enum class LamMeeting : std::uint8_t { paths, checkpoints };
+
 // `processes`: by rank, which is not MPI's; `own` is one of them.
-std::unique_ptr<ProcessMessages> open_lam_messages(std::span<const _gps> processes, const _gps& own);
+std::unique_ptr<ProcessMessages> open_lam_messages(std::span<const _gps> processes, const _gps& own,
+                                                   LamMeeting meeting = LamMeeting::paths);
 
 }  // namespace openlapi::rpi

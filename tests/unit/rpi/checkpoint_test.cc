@@ -2,6 +2,7 @@
 #include "api/rpi/lapi/checkpoint.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <time.h>
 
@@ -117,6 +118,13 @@ class CheckpointOfGroupsTest : public CheckpointTest {
     CheckpointTest::TearDown();
   }
 
+  void pause_unless_first_is_through() const {
+    for (int n = 0; n < 300 && !shared_->first_is_through; ++n) {
+      constexpr timespec kMillisecondLong{0, 1'000'000};
+      nanosleep(&kMillisecondLong, nullptr);
+    }
+  }
+
   bool run_first() {
     CheckedProcess process(0, places_);
     process.groups.push_back(process.group({0, 1}, true));
@@ -142,10 +150,7 @@ class CheckpointOfGroupsTest : public CheckpointTest {
   bool run_last() {
     CheckedProcess process(2, places_);
     process.groups.push_back(process.group({1, 2}, true));
-    for (int n = 0; n < 300 && !shared_->first_is_through; ++n) {
-      constexpr timespec kMillisecondLong{0, 1'000'000};
-      nanosleep(&kMillisecondLong, nullptr);
-    }
+    pause_unless_first_is_through();
     shared_->last_has_come = true;
     return process.make_quiet().empty();
   }
@@ -171,6 +176,64 @@ TEST_F(CheckpointTest, IsRefusedUntilAPeerThatHasDiedIsFinalised) {
   process.engine.remove_process(process.processes[1]);
   process.groups.front().members.back().process = nullptr;
   EXPECT_EQ(process.make_quiet(), "");
+}
+
+// The first one knows at once that each of the checkpoints fails, the other one has said its word by then.
+TEST_F(CheckpointOfGroupsTest, WordsOfFailedCheckpointsArePassedBy) {
+  constexpr Peer kAll = 8;  // more words than a checkpoint has
+  places_ = lam_places(kAll, kAll);
+  const std::vector<std::function<bool()>> both{[&] {
+                                                  CheckedProcess process(0, places_);
+                                                  process.groups.push_back(process.group({0, 1}, true));
+                                                  for (Peer dead = 2; dead < kAll; ++dead) {
+                                                    process.engine.lost(dead, "it has ended");
+                                                    if (process.make_quiet().empty()) return false;
+                                                    process.engine.remove_process(process.processes[dead]);
+                                                  }
+                                                  while (!shared_->last_has_come) sched_yield();
+                                                  const bool is_quiet = process.make_quiet().empty();
+                                                  shared_->first_is_through = true;
+                                                  return is_quiet;
+                                                },
+                                                [&] {
+                                                  CheckedProcess process(1, places_);
+                                                  process.groups.push_back(process.group({0, 1}, true));
+                                                  for (Peer dead = 2; dead < kAll; ++dead) {
+                                                    process.world.when_it_moves = [&] {
+                                                      process.engine.lost(dead, "it has ended");
+                                                    };
+                                                    if (process.make_quiet().empty()) return false;
+                                                    process.engine.remove_process(process.processes[dead]);
+                                                  }
+                                                  process.world.when_it_moves = {};
+                                                  shared_->last_has_come = true;
+                                                  pause_unless_first_is_through();
+                                                  shared_->taken_too_late = shared_->first_is_through.load();
+                                                  return process.make_quiet().empty();
+                                                }};
+  EXPECT_EQ(run_processes(both), 2);
+  EXPECT_FALSE(shared_->taken_too_late);
+}
+
+TEST_F(CheckpointOfGroupsTest, WhoseMembersHaveGivenItUpIsGivenUpAndTheNextOneIsNot) {
+  const std::vector<std::function<bool()>> both{
+      [&] {
+        CheckedProcess process(0, places_);
+        process.groups.push_back(process.group({0, 1}, true));
+        const bool given_up = process.make_quiet() == "no checkpoint: a process has given it up and begins another one";
+        return given_up && process.make_quiet().empty();
+      },
+      [&] {
+        CheckedProcess process(1, places_);
+        process.groups.push_back(process.group({0, 1}, true));
+        process.world.waits_for_peers = [] { return true; };
+        process.world.when_it_moves = [&] { process.engine.lost(2, "it has ended"); };
+        if (process.make_quiet().empty()) return false;
+        process.engine.remove_process(process.processes[2]);
+        process.world.waits_for_peers = {};
+        return process.make_quiet().empty();
+      }};
+  EXPECT_EQ(run_processes(both), 2);
 }
 
 TEST_F(CheckpointOfGroupsTest, NobodyIsThroughWhileAPeerStillMovesForAnotherGroup) {

@@ -75,6 +75,14 @@ TEST_F(LamTest, KeepsMessagesOfGroupsApart) {
   EXPECT_EQ(got, bytes_with(std::byte{1}, 5));
 }
 
+TEST_F(LamTest, KeepsWhatIsSaidBeforeCheckpointsApart) {
+  const auto places = lam_places(2, 2);
+  std::string error;
+  ASSERT_TRUE(open_lam_messages(places, places[1], LamMeeting::checkpoints)->send(0, bytes_with({}, 1), error));
+  EXPECT_FALSE(open_lam_messages(places, places[0])->has_message(1));
+  EXPECT_TRUE(open_lam_messages(places, places[0], LamMeeting::checkpoints)->has_message(1));
+}
+
 TEST_F(LamTest, SaysWhoHasEndedInsteadOfWaiting) {
   auto places = lam_places(2, 2);
   const pid_t child = fork();
