@@ -225,7 +225,10 @@ Landing RequestEngine::arriving(const IncomingMessage& message) {
   }
   const Landing landing = receives_.arriving(from, *envelope, message.length);
   if (landing.again) {
-    tell_once(from.told_of_memory, from, "has sent a message for which there is no memory now: it is tried again");
+    tell_once(
+        from.told_of_memory, from,
+        "has sent a message for which there is no memory now: it is tried again if a copy can be kept until then, "
+        "and else the process is lost");
   } else if (landing.when_done.function == nullptr) {
     return refuse(from, "is too long, comes twice or is far ahead of others");
   }

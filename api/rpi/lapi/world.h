@@ -37,7 +37,8 @@ struct IncomingMessage {
 struct Landing {
   void* buffer = nullptr;
   WhenDone when_done{};  // once all data are there; also of messages without data
-  bool again = false;    // there is no memory for it now: it is as if it had not come, and comes again later
+  // There is no memory for it now: the World offers it again later if it can keep it until then; else the peer is lost.
+  bool again = false;
 };
 
 // What the engine does with what comes. Called inside progress(); and inside send_message() of a message to oneself.

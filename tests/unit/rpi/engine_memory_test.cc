@@ -6,6 +6,7 @@
 #include <functional>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "tests/unit/rpi/quiet_engine.h"
 
@@ -75,6 +76,9 @@ TEST_F(EngineMemoryTest, AMessageThatNobodyHasAskedForComesAgain) {
   EXPECT_EQ(received(5, 100), "first");
   EXPECT_EQ(received(5, 100), "second");
   EXPECT_EQ(engine_.refused(), 0U);
+  EXPECT_EQ(told_, std::vector<std::string>{"has sent a message for which there is no memory now: it is tried again if "
+                                            "a copy can be kept until then, and else the process is lost"})
+      << "once";
 }
 
 TEST_F(EngineMemoryTest, AReceiveIsStillPostedWhenItsMessageComesAgain) {
