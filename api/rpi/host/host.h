@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "api/rpi/host/host_request.h"
@@ -65,6 +66,7 @@ class Host {
   DrivenModule& module_of(const HostRequest& request) const;
   void start_parts(HostRequest& whole);
   bool run_fast(const Operation& operation, MPI_Status& status);
+  DrivenModule* probed_module(const lam_ssi_rpi_envl& wanted);
   static bool has_part(const HostRequest& whole, const DrivenModule& module);
   void start_part(HostRequest& whole, DrivenModule& module);
   void settle(HostRequest& whole);
@@ -86,12 +88,13 @@ class Host {
   MessageLimits limits_;
   mutable OptionalMutex mutex_{};
   std::vector<HostRequest*> divided_{}, orphans_{};
-  // What the last probe of several modules has found with a module that keeps its messages out of the common queue: the
-  // next receive that asks for it has it.
+  // What the last probe of several modules has found with a module that keeps its messages out of the common queue, by
+  // context id: the next receive that asks for it has it.
   struct Probed {
     DrivenModule* module = nullptr;
     lam_ssi_rpi_envl envelope{};
-  } probed_{};
+  };
+  std::unordered_map<int, Probed> probed_{};
 };
 
 }  // namespace openlapi::rpi

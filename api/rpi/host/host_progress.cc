@@ -28,8 +28,9 @@ void Host::start_parts(HostRequest& whole) {
   // What a probe has named comes first; other messages that have come lie in one queue: the oldest is its module's. A
   // cancelled send's is dropped when its module looks for one.
   lam_ssi_rpi_envl wanted = {0, whole.rq_tag, 0, MPI_ANY_SOURCE, whole.rq_cid, 0};
-  if (probed_.module != nullptr && lam_ssi_rpi_envl_cmp(&probed_.envelope, &wanted) == 0) {
-    start_part(whole, *std::exchange(probed_.module, nullptr));
+  if (DrivenModule* module = probed_module(wanted)) {
+    probed_.erase(whole.rq_cid);
+    start_part(whole, *module);
     if (whole.rq_state != LAM_RQSSTART) return;
   }
   while (lam_ssi_rpi_cbuf_msg* message = lam_ssi_rpi_cbuf_find(&wanted)) {
@@ -42,6 +43,14 @@ void Host::start_parts(HostRequest& whole) {
     if (!has_part(whole, *module)) start_part(whole, *module);
     if (whole.rq_state != LAM_RQSSTART) return;
   }
+}
+
+// nullptr: none has named what is asked for.
+DrivenModule* Host::probed_module(const lam_ssi_rpi_envl& wanted) {
+  const auto found = probed_.find(wanted.ce_cid);
+  if (found == probed_.end()) return nullptr;
+  lam_ssi_rpi_envl asked = wanted;
+  return lam_ssi_rpi_envl_cmp(&found->second.envelope, &asked) == 0 ? found->second.module : nullptr;
 }
 
 bool Host::has_part(const HostRequest& whole, const DrivenModule& module) {
@@ -140,15 +149,18 @@ bool Host::probe_parts(HostRequest& probe) {
     if (std::ranges::find(order, module) == order.end()) order.push_back(module);
   };
   lam_ssi_rpi_envl wanted = {0, probe.rq_tag, 0, MPI_ANY_SOURCE, probe.rq_cid, 0};
-  if (probed_.module != nullptr && lam_ssi_rpi_envl_cmp(&probed_.envelope, &wanted) == 0) add(probed_.module);
+  if (DrivenModule* module = probed_module(wanted)) add(module);
   const lam_ssi_rpi_cbuf_msg* oldest = lam_ssi_rpi_cbuf_find(&wanted);
   if (DrivenModule* module = oldest == nullptr ? nullptr : module_of_(*oldest->cm_proc)) add(module);
   std::ranges::for_each(modules_, add);
   for (DrivenModule* module : order) {
     if (!probe_in(*module, probe)) continue;
     const bool is_kept_apart = module->actions.lsra_tv_queue_support == 0;  // others' messages are not older than its
-    probed_ = {is_kept_apart ? module : nullptr,
-               {0, probe.rq_status.MPI_TAG, 0, probe.rq_status.MPI_SOURCE, probe.rq_cid, 0}};
+    probed_.erase(probe.rq_cid);
+    if (is_kept_apart) {
+      const MPI_Status& status = probe.rq_status;
+      probed_[probe.rq_cid] = {module, {0, status.MPI_TAG, 0, status.MPI_SOURCE, probe.rq_cid, 0}};
+    }
     return true;
   }
   return false;

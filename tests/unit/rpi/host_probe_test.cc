@@ -41,10 +41,30 @@ class HostProbeTest : public testing::Test {
     lam_nukeprocs();
     lam_ssi_rpi_cbuf_end();
   }
-  void arrive(int rank, int number) { peers(rank - 1).send({lam_procs[rank], {1, 5, 0, rank, 0, number}, {'a'}}); }
-  int probed() {
+  void arrive(int rank, int number, int context = 0) {
+    peers(rank - 1).send({lam_procs[rank], {1, 5, 0, rank, context, number}, {'a'}});
+  }
+  int probed() { return probed(*world_); }
+  int probed(Communicator& communicator) {
     MPI_Status status{};
-    return host_->iprobe(world_->handle(), MPI_ANY_SOURCE, 5, &status) ? status.MPI_SOURCE : -1;
+    return host_->iprobe(communicator.handle(), MPI_ANY_SOURCE, 5, &status) ? status.MPI_SOURCE : -1;
+  }
+  // The second module keeps its messages to itself, while those of others come into the queue of all. It has one.
+  void keep_apart() {
+    has_message_ = true;
+    modules_[1].actions.lsra_tv_queue_support = 0;
+    modules_[1].actions.lsra_iprobe = fill;
+    modules_[1].actions.lsra_start = [](MPI_Request, MPI_Request request) {
+      if (request->rq_type != LAM_RQIRECV || fill(request) == 0) return 0;
+      has_message_ = false;
+      request->rq_state = LAM_RQSDONE;
+      return 0;
+    };
+  }
+  static int fill(MPI_Request request) {
+    if (!has_message_ || request->rq_tag != 5 || request->rq_cid != 0) return 0;
+    lam_ssi_rpi_fill_mpi_status(request, 2, 5, 1);
+    return 1;
   }
   int received() {
     char value = 0;
@@ -56,6 +76,7 @@ class HostProbeTest : public testing::Test {
   std::unique_ptr<Communicator> world_{};
   std::vector<MPI_Request> others_{};
   char other_ = 0;
+  static inline bool has_message_ = false;
 };
 
 TEST_F(HostProbeTest, TheOldestIsNamedAndReceived) {
@@ -70,29 +91,24 @@ TEST_F(HostProbeTest, TheOldestIsNamedAndReceived) {
   EXPECT_EQ(received(), 2);
 }
 
-// Of a module that keeps its messages to itself, while those of others come into the queue of all.
 TEST_F(HostProbeTest, WhatWasNamedIsReceivedThoughOthersHaveComeSince) {
-  static bool has_message;
-  has_message = true;
-  const auto fill = [](MPI_Request request) {
-    if (!has_message || request->rq_tag != 5) return 0;
-    lam_ssi_rpi_fill_mpi_status(request, 2, 5, 1);
-    return 1;
-  };
-  static const auto take = fill;
-  modules_[1].actions.lsra_tv_queue_support = 0;
-  modules_[1].actions.lsra_iprobe = fill;
-  modules_[1].actions.lsra_start = [](MPI_Request, MPI_Request request) {
-    if (request->rq_type != LAM_RQIRECV || take(request) == 0) return 0;
-    has_message = false;
-    request->rq_state = LAM_RQSDONE;
-    return 0;
-  };
+  keep_apart();
   EXPECT_EQ(probed(), 2);
   arrive(1, 72);
   host_->progress();
   EXPECT_EQ(received(), 2);
   EXPECT_EQ(received(), 1);
+}
+
+TEST_F(HostProbeTest, WhatWasNamedIsReceivedThoughAnotherCommunicatorWasProbedSince) {
+  Communicator other(1, std::span(lam_procs, 3));
+  keep_apart();
+  EXPECT_EQ(probed(), 2);
+  arrive(1, 73, 1);
+  EXPECT_EQ(probed(other), 1);
+  arrive(1, 72);
+  host_->progress();
+  EXPECT_EQ(received(), 2);
 }
 
 TEST_F(HostProbeTest, SizesThatNoRequestCanHaveAreNamed) {
