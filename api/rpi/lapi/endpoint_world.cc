@@ -82,6 +82,7 @@ class EndpointWorld final : public PolledWorld, public HandlerHost {
 
   bool step(Step which) override;
   void look() override;
+  bool is_bringing(Peer peer) const override { return !links_[peer].outstanding.empty(); }
   const Waking& waking() const override { return waking_; }
   ArrivalWord arrival_word() override { return endpoint_->arrival_word(); }
   void flush() override { endpoint_->flush(); }

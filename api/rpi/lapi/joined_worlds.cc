@@ -62,9 +62,12 @@ bool JoinedWorlds::renew_poller(std::string& reason) {
 }
 
 void JoinedWorlds::remove(Peer peer) {
-  Part* const part = std::exchange(routes_[peer].part, nullptr);
+  const Peer there = routes_[peer].there;
+  Part* const part = routes_[peer].part;
   if (part == nullptr) return;
-  part->numbers[routes_[peer].there] = kNobody;
+  part->numbers[there] = kNobody;
+  while (part->world->is_bringing(there)) progress(true);  // and it is told that it has come
+  routes_[peer].part = nullptr;
   if (--part->users != 0 || part == parts_.front().get()) return;
   while (!part->world->drained()) progress(true);
   const auto place = std::ranges::find(parts_, part, &std::unique_ptr<Part>::get);

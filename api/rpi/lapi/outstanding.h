@@ -38,6 +38,8 @@ class Outstanding {
     while (!items_.empty()) end(items_.first(), Outcome::peer_lost);
   }
 
+  bool empty() const { return items_.empty(); }
+
   // It has not begun.
   void forget(Item* item) { remove(item); }
 

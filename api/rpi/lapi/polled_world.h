@@ -30,6 +30,8 @@ class PolledWorld : public World {
   virtual bool step(Step which) = 0;
   // Now and then, while nothing moves: looks who has ended.
   virtual void look() = 0;
+  // Whether data of the peer are on their way here: of messages that have begun to come, and those that are read.
+  virtual bool is_bringing(Peer peer) const = 0;
 
   virtual const Waking& waking() const = 0;
   // As of PolledEngine.

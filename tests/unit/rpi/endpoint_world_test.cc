@@ -126,6 +126,7 @@ TEST_F(EndpointWorldTest, BringsMessagesAndReadsWhatAPeerHas) {
   worlds_[1]->get(0, reinterpret_cast<std::uintptr_t>(data_.data()), here, {&Told::when_done, &sent_[1]});
   ASSERT_TRUE(until([&] { return sent_[1].outcomes.size() == 1; }));
   EXPECT_EQ(here, data_);
+  EXPECT_FALSE(worlds_[1]->is_bringing(0));
   EXPECT_TRUE(until([&] { return worlds_[0]->drained() && worlds_[1]->drained(); }));
 }
 
@@ -134,12 +135,14 @@ TEST_F(EndpointWorldTest, NothingIsTakenFromAPeerThatIsLostThoughItLives) {
   send(1, kLong);
   ASSERT_TRUE(until([&] { return told_[0].lengths.size() == 1; }));
   ASSERT_TRUE(told_[0].outcomes.empty()) << "it has begun to come";
+  EXPECT_TRUE(worlds_[0]->is_bringing(1));
   send(0, kLong);
   report_fault();
   step(0);
   EXPECT_EQ(told_[0].outcomes, std::vector{Outcome::peer_lost});
   EXPECT_EQ(sent_[0].outcomes, std::vector{Outcome::peer_lost});
   EXPECT_EQ(told_[0].lost_peers, std::vector<Peer>{1});
+  EXPECT_FALSE(worlds_[0]->is_bringing(1));
   EXPECT_TRUE(worlds_[0]->drained());
   send(1, kShort);
   const MonotonicClock clock;

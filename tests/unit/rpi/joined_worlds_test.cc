@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -54,10 +55,13 @@ class PartWorld final : public PolledWorld {
   void give_up(Peer peer, const char*) override { given_up.push_back(peer); }
   bool drained() override { return to_drain == 0; }
   bool step(Step) override {
+    const bool brings = to_bring > 0;
+    if (brings && --to_bring == 0) when_brought();
     if (to_drain > 0 && source.rung) --to_drain;
-    return source.rung.exchange(false);
+    return source.rung.exchange(false) || brings;
   }
   void look() override {}
+  bool is_bringing(Peer peer) const override { return peer == 1 && to_bring > 0; }
   const Waking& waking() const override { return waking_; }
   ArrivalWord arrival_word() override { return {}; }
   void flush() override {}
@@ -72,7 +76,8 @@ class PartWorld final : public PolledWorld {
   WorldListener& listener;
   RungSource source;
   std::vector<Peer> sent_to{}, left{}, unexpected{}, given_up{};
-  int to_drain = 0;
+  int to_drain = 0, to_bring = 0;  // in so many steps
+  std::function<void()> when_brought{};
 
  private:
   const Peer peers_;
@@ -209,6 +214,19 @@ TEST_F(JoinedWorldsTest, ThePathsOfAGroupEndWhenItsLastPeerIsRemovedAndAllIsTake
   taking.join();
   first.ring();
   EXPECT_TRUE(worlds_.progress(false)) << "the other group goes on";
+}
+
+TEST_F(JoinedWorldsTest, WhoIsRemovedHasSentAllThatItHadBegunAndIsToldSo) {
+  add(1);
+  PartWorld& second = add(1);
+  std::vector<Peer> told;
+  second.to_bring = 3;
+  second.when_brought = [&] {
+    worlds_.send_message(2, {}, {}, {});
+    told = second.sent_to;
+  };
+  worlds_.remove(2);
+  EXPECT_EQ(told, std::vector<Peer>{1});
 }
 
 }  // namespace
