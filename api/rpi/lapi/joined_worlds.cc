@@ -61,12 +61,16 @@ bool JoinedWorlds::renew_poller(std::string& reason) {
   return true;
 }
 
+void JoinedWorlds::take_begun(Peer peer) {
+  const Route& route = routes_[peer];
+  while (route.part != nullptr && route.part->world->is_bringing(route.there)) progress(true);
+}
+
 void JoinedWorlds::remove(Peer peer) {
-  const Peer there = routes_[peer].there;
   Part* const part = routes_[peer].part;
   if (part == nullptr) return;
-  part->numbers[there] = kNobody;
-  while (part->world->is_bringing(there)) progress(true);  // and it is told that it has come
+  part->numbers[routes_[peer].there] = kNobody;
+  take_begun(peer);  // and it is told that it has come
   routes_[peer].part = nullptr;
   if (--part->users != 0 || part == parts_.front().get()) return;
   while (!part->world->drained()) progress(true);

@@ -30,6 +30,8 @@ class JoinedWorlds final : public World {
   bool add(std::shared_ptr<Bootstrap> bootstrap, std::span<const Member> members, std::string& reason);
   // These peers, who get the next numbers, are not talked to.
   void leave_out(Peer count) { routes_.resize(routes_.size() + count); }
+  // Goes on until all is here that the peer has begun to send, and all that is read from it.
+  void take_begun(Peer peer);
   // The peer is not talked to any more, once all is here that it is sending to receives. The last one of a group ends
   // the paths to it, once they are drained.
   void remove(Peer peer);

@@ -206,9 +206,13 @@ int add_processes(struct _proc** processes, int count) {
 int end_process(_proc* process) {
   const auto place = std::ranges::find(running->processes, process);
   if (place == running->processes.end()) return 0;
-  if (running->worlds != nullptr) running->engine.leave(*process);
+  const auto peer = static_cast<Peer>(place - running->processes.begin());
+  if (running->worlds != nullptr) {
+    running->worlds->take_begun(peer);  // who has been told that this process leaves gives it up soon
+    running->engine.leave(*process);
+  }
   running->engine.remove_process(*process);
-  if (running->worlds != nullptr) running->worlds->remove(static_cast<Peer>(place - running->processes.begin()));
+  if (running->worlds != nullptr) running->worlds->remove(peer);
   for (JoinedGroup& group : running->groups) {
     for (JoinedGroup::Member& member : group.members) {
       if (member.process == process) member.process = nullptr;
