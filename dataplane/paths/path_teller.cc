@@ -19,16 +19,21 @@ void PathTeller::lost_link(unsigned path, Nanoseconds now) {
 }
 
 // An answer over another path that has only just come may be followed by one over this path.
-void PathTeller::probed(std::uint32_t paths, Nanoseconds now) {
+std::uint32_t PathTeller::probed(std::uint32_t paths, Nanoseconds now) {
+  std::uint32_t failed = 0;
   for (unsigned path = 0; path != silences_.size(); ++path) {
     Silence& silence = silences_[path];
     if ((paths >> path & 1) == 0 || silence.since == 0) continue;
     const bool asked_in_vain = silence.answered_at != 0 && now - silence.answered_at >= tuning::kFirstProbePause;
     const PathCause cause = silence.link_down ? PathCause::link_down : PathCause::no_answer;
-    if ((asked_in_vain || silence.link_down) && !silence.failed) fail(path, cause, now);
+    if ((asked_in_vain || silence.link_down) && !silence.failed) {
+      fail(path, cause, now);
+      if (cause == PathCause::no_answer) failed |= 1u << path;
+    }
     silence.probed = true;
     silence.answered_at = 0;
   }
+  return failed;
 }
 
 void PathTeller::heard(Nanoseconds now, Nanoseconds moved) {

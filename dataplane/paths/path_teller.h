@@ -28,8 +28,9 @@ class PathTeller {
   void went_silent(unsigned path, Nanoseconds now, Nanoseconds moved);
   // The system says that the path's link is down. It is silent already.
   void lost_link(unsigned path, Nanoseconds now);
-  // The silent paths among these, as bits, are probed now, and so is the one that serves.
-  void probed(std::uint32_t paths, Nanoseconds now);
+  // The silent paths among these, as bits, are probed now, and so is the one that serves. Returns those that are found
+  // to have failed although nobody says so of their links: whoever can looks into each of them, told or not.
+  std::uint32_t probed(std::uint32_t paths, Nanoseconds now);
   // Something has come from the peer. `moved`: as above; UINT64_MAX: nothing waits any more.
   void heard(Nanoseconds now, Nanoseconds moved);
   // The peer has answered a probe over the path.

@@ -294,8 +294,7 @@ void PeerChannel::tell_change(Nanoseconds now) {
   PathTeller& teller = several_->teller;
   const std::optional<PathTeller::Change> change = teller.take(now);
   if (!change) return;
-  LinkStatus* const link = several_->paths[change->path].capabilities->link_status;
-  if (link != nullptr && change->cause == PathCause::no_answer) link->path_failed(several_->paths[change->path].end);
+  const LinkStatus* const link = several_->paths[change->path].capabilities->link_status;
   set_.tell_path_change(peer_, {.path = several_->paths[change->path].transport,
                                 .taken = teller.has_failed(several_->watch.best()) ? nullptr : best_.transport,
                                 .end = several_->paths[change->path].end,

@@ -15,7 +15,7 @@ unsigned PeerChannel::probe_silent(Nanoseconds now) {
   PathWatch& watch = several_->watch;
   std::uint32_t due = watch.take_due(now);
   if (due == 0) return 0;
-  several_->teller.probed(due, now);
+  several_->report_failed(several_->teller.probed(due, now));
   if (now >= several_->teller.due()) tell_change(now);
   unsigned sent = 0;
   for (; due != 0; due &= due - 1) {

@@ -1,6 +1,7 @@
 #include "dataplane/paths/several_paths.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace openlapi {
 
@@ -17,6 +18,14 @@ void SeveralPaths::add(std::span<const OtherEnd> other_ends) {
 
 bool SeveralPaths::reach_over(const Transport& transport) const {
   return std::ranges::any_of(paths, [&](const PeerPath& path) { return path.transport == &transport; });
+}
+
+void SeveralPaths::report_failed(std::uint32_t failed) {
+  for (; failed != 0; failed &= failed - 1) {
+    const PeerPath& path = paths[static_cast<unsigned>(std::countr_zero(failed))];
+    LinkStatus* const link = path.capabilities->link_status;
+    if (link != nullptr) link->path_failed(path.end);
+  }
 }
 
 // Other ends in turn, and only while no path serves: the peers of a task may be many. What is said of links may be

@@ -33,6 +33,8 @@ struct SeveralPaths {
   [[gnu::noinline, gnu::cold]] bool go_home(Nanoseconds now);
   // The peer is elsewhere, over some of the paths.
   void peer_moved(Nanoseconds now);
+  // The traffic has shown of these paths, as bits, that nothing comes through.
+  [[gnu::noinline, gnu::cold]] void report_failed(std::uint32_t failed);
   // The ends of a path, as bits, that are to be probed.
   std::uint32_t ends_to_probe(unsigned path);
   // These found the transport full: they are sent before the path's next probes are due.

@@ -63,6 +63,20 @@ TEST_F(PathTelling, AProbeThatStaysUnansweredIsOneIfAnotherIsAnswered) {
   EXPECT_FALSE(tells()) << "once";
 }
 
+// One change waits to be told, but somebody else may be asked of every path.
+TEST_F(PathTelling, EachOfSeveralPathsThatFailAtOnceIsNamed) {
+  PathTeller teller(4);
+  for (const unsigned path : {0u, 1u, 2u}) teller.went_silent(path, now_, now_);
+  teller.lost_link(2, now_);
+  EXPECT_EQ(teller.probed(7, now_), 0u) << "of a link somebody has told";
+  teller.answered(3, now_);
+  now_ += kPause;
+  EXPECT_EQ(teller.probed(7, now_), 3u);
+  teller.answered(3, now_);
+  now_ += kPause;
+  EXPECT_EQ(teller.probed(7, now_), 0u) << "once";
+}
+
 TEST_F(PathTelling, OnlyAnswersSayThatThePeerAnswers) {
   for (int i = 0; i < 5; ++i) {
     probe_after(kPause);

@@ -32,6 +32,20 @@ TEST_F(SeveralPathsTest, AFailureAndItsEndAreTold) {
   EXPECT_GT(end.waited, tuning::kPathChangePause);
 }
 
+TEST_F(SeveralPathsTest, EveryFailureIsReportedWhenItIsFound) {
+  lose_the_first_path();
+  for (int i = 0; i < 20; ++i) pass(kMillisecond);
+  EXPECT_EQ(a_.transport.failed_paths().size(), 1u);
+  silence(a_.transport, false);
+  for (int i = 0; i < 100; ++i) pass(kMillisecond);
+  expect_next_over_the_first();
+  silence(a_.transport);
+  send(4);
+  for (int i = 0; i < 300; ++i) pass(kMillisecond);
+  EXPECT_EQ(a_.transport.failed_paths().size(), 2u);
+  EXPECT_EQ(a_.path_changes.size(), 1u) << "the line has its pause";
+}
+
 // A task that computes in polling mode answers nothing, and everything later.
 TEST_F(SeveralPathsTest, NothingIsToldOfAPeerThatAnswersOverNoPath) {
   send(1);
