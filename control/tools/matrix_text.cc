@@ -106,6 +106,18 @@ std::vector<std::uint32_t> lost_nodes(const Matrix& matrix) {
   return lost;
 }
 
+// A daemon that lives may not have told of its adapters yet, or not hear of them itself.
+std::set<std::uint32_t> unknown_nodes(const Matrix& matrix) {
+  std::set<std::uint32_t> unknown;
+  for (std::uint32_t node = 0; node < matrix.universe.nodes.size(); ++node) {
+    if (matrix.universe.nodes[node].lives()) unknown.insert(node);
+  }
+  for (const NodeAdapters& row : matrix.rows) {
+    if (row.generation != 0) unknown.erase(row.node);
+  }
+  return unknown;
+}
+
 struct Grid {
   std::vector<std::string> networks{};                                  // of the columns
   std::map<std::uint32_t, std::map<std::string, std::string>> cells{};  // by node and network
@@ -125,6 +137,10 @@ Grid grid_of(const Matrix& matrix) {
     }
   }
   grid.networks.assign(networks.begin(), networks.end());
+  for (const std::uint32_t node : unknown_nodes(matrix)) {
+    auto& cells = grid.cells[node];
+    for (const std::string& network : grid.networks) cells[network] = "?";
+  }
   return grid;
 }
 
@@ -166,9 +182,10 @@ std::string line_of(const Json& json) { return json.dump(-1, ' ', true, Json::er
 }  // namespace
 
 bool is_all_up(const Matrix& matrix) {
-  return lost_nodes(matrix).empty() && std::ranges::all_of(matrix.rows, [](const NodeAdapters& row) {
-           return std::ranges::all_of(row.adapters, [](const AdapterStatus& adapter) { return adapter.is_up(); });
-         });
+  if (!lost_nodes(matrix).empty() || !unknown_nodes(matrix).empty()) return false;
+  return std::ranges::all_of(matrix.rows, [](const NodeAdapters& row) {
+    return std::ranges::all_of(row.adapters, [](const AdapterStatus& adapter) { return adapter.is_up(); });
+  });
 }
 
 std::string table_of(const Matrix& matrix) {
@@ -188,6 +205,9 @@ std::string table_of(const Matrix& matrix) {
     }
   }
   for (const std::uint32_t node : lost_nodes(matrix)) text += node_name(matrix, node) + ": its daemon is lost\n";
+  for (const std::uint32_t node : unknown_nodes(matrix)) {
+    text += node_name(matrix, node) + ": unknown: its daemon has not told of its adapters\n";
+  }
   return text;
 }
 
@@ -208,13 +228,16 @@ std::string json_of(const Matrix& matrix) {
     Json& list = adapters[row.node] = Json::array();
     for (const AdapterStatus& adapter : row.adapters) list.push_back(adapter_json(adapter));
   }
+  const std::set<std::uint32_t> unknown = unknown_nodes(matrix);
   for (std::uint32_t number = 0; number < matrix.universe.nodes.size(); ++number) {
     const UniverseNode& node = matrix.universe.nodes[number];
     if (!node.lives() && node.state != NodeState::kLost) continue;
     const auto found = adapters.find(number);
     nodes.push_back({{"node", number},
                      {"host", node.host},
-                     {"state", node.lives() ? "member" : "lost"},
+                     {"state", unknown.contains(number) ? "unknown"
+                               : node.lives()           ? "member"
+                                                        : "lost"},
                      {"adapters", found != adapters.end() ? found->second : Json::array()}});
   }
   return line_of({{"here", matrix.universe.here}, {"all_up", is_all_up(matrix)}, {"nodes", nodes}});

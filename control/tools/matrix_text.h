@@ -17,7 +17,7 @@ struct Matrix {
   std::vector<AdapterChange> changes{};
 };
 
-// No adapter is down and no daemon lost.
+// No adapter is down or unknown, and no daemon lost.
 bool is_all_up(const Matrix& matrix);
 
 // For people: a line for each node and a column for each network, then what is down.

@@ -24,7 +24,7 @@ constexpr char kUsage[] =
     "  --history  print what has changed since the daemon here was started, the oldest first\n"
     "  --json     for programs: one JSON object on a line; with --history one for each change\n"
     "  -sessionprefix FOLDER, -sessionsuffix NAME: as given to lamboot\n"
-    "  exit status: 0: all is up. 1: an adapter is down, or a daemon lost. 2: it could not be found out\n";
+    "  exit status: 0: all is up. 1: an adapter is down or unknown, or a daemon lost. 2: it could not be found out\n";
 
 constexpr int kExitDown = 1;
 constexpr int kExitUnknown = 2;

@@ -59,6 +59,27 @@ TEST_F(MatrixText, NamesLostDaemons) {
   EXPECT_NE(table_of(matrix_).find("n2 (host2): its daemon is lost\n"), std::string::npos);
 }
 
+TEST_F(MatrixText, WhatNoDaemonHasToldOfIsUnknown) {
+  matrix_.rows.erase(matrix_.rows.begin());
+  matrix_.rows[1] = {.node = 2};  // its own, which does not hear of adapters
+  EXPECT_FALSE(is_all_up(matrix_));
+  EXPECT_EQ(table_of(matrix_),
+            "node        10.0.0.0/24  10.0.16.0/20\n"
+            "n0 (host0)  ?            ?\n"
+            "n1 (host1)  eth0         eth1\n"
+            "n2 (host2)  ?            ?\n"
+            "n0 (host0): unknown: its daemon has not told of its adapters\n"
+            "n2 (host2): unknown: its daemon has not told of its adapters\n");
+  const std::string json = json_of(matrix_);
+  EXPECT_TRUE(json.starts_with(R"({"here":0,"all_up":false,)")) << json;
+  EXPECT_NE(json.find(R"({"node":0,"host":"host0","state":"unknown","adapters":[]})"), std::string::npos) << json;
+  matrix_.rows.clear();
+  EXPECT_FALSE(is_all_up(matrix_));
+  matrix_.universe.nodes.resize(1);
+  matrix_.rows = {{0, 0, 1, {}}};
+  EXPECT_TRUE(is_all_up(matrix_)) << "it has none";
+}
+
 TEST_F(MatrixText, AdaptersOfOneNetworkShareACell) {
   second().addresses = {{{0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 64}, {{10, 0, 0, 9}, 24}};
   EXPECT_NE(table_of(matrix_).find("n1 (host1)  eth0, eth1\n"), std::string::npos) << "IPv4 comes first";
