@@ -245,7 +245,9 @@ bool open_one(const NetworkRequest& request, const Tidings& tidings, in_addr add
 bool open_with_given_addresses(const NetworkRequest& request, const std::vector<in_addr>& locals, OpenNetworks& result,
                                OpenFailure& failure) {
   const std::uint32_t tasks = request.bootstrap.size();
-  const std::size_t adapters = request.addresses->for_each_adapter(tasks, locals.size()) ? locals.size() : 1;
+  const bool for_each = request.addresses->for_each_adapter(tasks, locals.size());
+  const std::size_t adapters =
+      for_each ? usable_of_named(locals.size(), "MP_LAPI_INET_ADDR", request.settings.info_level) : 1;
   const std::uint32_t self = request.bootstrap.rank();
   const Tidings tidings = open_tidings(request, std::span(locals).first(adapters));
   for (std::size_t adapter = 0; adapter < adapters; ++adapter) {

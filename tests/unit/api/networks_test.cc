@@ -1,0 +1,73 @@
+#include "api/wiring/networks.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace openlapi {
+namespace {
+
+// Task 0 of two, without a launcher, at nine addresses of the loopback.
+class NamedAdapters : public testing::Test, protected AddressSource {
+ protected:
+  NamedAdapters() {
+    const std::map<std::string, const char*> environment{{"MP_CHILD", "0"}, {"MP_PROCS", "2"}, {"MP_PARTITION", "7"}};
+    std::string error;
+    bool missing = false;
+    task_ = open_standalone_bootstrap(
+        [&](const char* name) {
+          const auto found = environment.find(name);
+          return found == environment.end() ? nullptr : found->second;
+        },
+        std::nullopt, error, missing);
+    settings_.info_level = kLevelWarning;
+    for (int n = 1; n != 10; ++n) settings_.inet_addresses.push_back({"127.0.0." + std::to_string(n), "lo"});
+  }
+  bool for_each_adapter(std::uint32_t, std::size_t adapters) const override { return has_all_ && adapters == 9; }
+  bool list(const LocalPlace& place, std::vector<UdpAddress>& tasks, OpenFailure&) override {
+    EXPECT_EQ(place.adapters, 9u) << "so many entries a task has in the program's list";
+    asked_.push_back(place.adapter);
+    const auto port = static_cast<std::uint32_t>(20'000 + getpid() % 10'000);
+    for (std::uint32_t task = 0; task != place.tasks; ++task) {
+      tasks.push_back({{inet_addr("127.0.0.1")}, port});
+    }
+    return true;
+  }
+  std::string said_when_opened() {
+    OpenFailure failure;
+    testing::internal::CaptureStderr();
+    const NetworkRequest request{
+        .settings = settings_, .bootstrap = *task_, .instance = 1, .generation = 0, .epoch = 1, .addresses = this};
+    const bool opened = open_udp_networks(request, opened_, failure);
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_TRUE(opened) << failure.text;
+    return said;
+  }
+
+  std::shared_ptr<Bootstrap> task_{};
+  Settings settings_{};
+  bool has_all_ = true;  // the program's list, for each adapter
+  std::vector<std::uint32_t> asked_{};
+  OpenNetworks opened_{};
+};
+
+TEST_F(NamedAdapters, OfAStandaloneTaskTheFirstEightAreUsed) {
+  const std::string said = said_when_opened();
+  EXPECT_NE(said.find("MP_LAPI_INET_ADDR names 9 adapters, of which the first 8 are used"), std::string::npos) << said;
+  EXPECT_EQ(opened_.networks.size(), 8u);
+  EXPECT_EQ(asked_, (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 6, 7}));
+}
+
+TEST_F(NamedAdapters, OfAStandaloneTaskOneIsUsedIfTheProgramHasAddressesForOne) {
+  has_all_ = false;
+  EXPECT_EQ(said_when_opened().find("MP_LAPI_INET_ADDR"), std::string::npos) << "the first 8 are not";
+  EXPECT_EQ(opened_.networks.size(), 1u);
+}
+
+}  // namespace
+}  // namespace openlapi
