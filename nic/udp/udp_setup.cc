@@ -132,13 +132,18 @@ bool UdpTransport::move_to(in_addr address) {
   size_receive_buffer();
   turn_strangers_away();
   coalesce();
+  read_mtu();
   if (crowded_) look_at_network();
   return true;
 }
 
-bool UdpTransport::choose_packet_size(UdpSetupError& error) {
+void UdpTransport::read_mtu() {
   interface_mtu_ = mtu_of_local_address(config_.address);
   if (interface_mtu_ == 0) interface_mtu_ = 1500;
+}
+
+bool UdpTransport::choose_packet_size(UdpSetupError& error) {
+  read_mtu();
   if (config_.packet_size != 0 && config_.packet_size < kSmallestUdpPacketSize) {
     error = {UdpSetupError::Kind::bad_packet_size, 0,
              "UDP packet size " + std::to_string(config_.packet_size) + ": at least " +

@@ -106,6 +106,7 @@ class UdpTransport final : public Transport, public PacketOrigins, public Packed
   bool open(UdpSetupError& error);
   bool bind_receiver(UdpSetupError& error);
   bool move_to(in_addr address);
+  void read_mtu();
   bool choose_packet_size(UdpSetupError& error);
   void size_receive_buffer();
   void turn_strangers_away();

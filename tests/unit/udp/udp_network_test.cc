@@ -168,6 +168,34 @@ TEST_F(UdpNetwork, PacketsFollowTheirAddressToAnotherAdapter) {
   exchange(1000);
 }
 
+// What goes to peers that share a socket is made for the adapter.
+TEST_F(UdpNetwork, AnotherAddressMayHaveAnotherMtu) {
+  UdpConfig config;
+  config.links = std::make_shared<udp::LocalLinks>();
+  std::string error;
+  ASSERT_TRUE(network_.create(9000, error)) << error;
+  ASSERT_TRUE(network_.run_in(0, [&] {
+    EXPECT_TRUE(config.links->open(error)) << error;
+    left_ = open_at(NetworkNamespaces::address(0), config);
+  }));
+  ASSERT_TRUE(network_.run_in(1, [&] { right_ = open_at(NetworkNamespaces::address(1)); }));
+  for (const PeerIndex peer : {1u, 9u}) introduce(*left_, peer, *right_);
+  ASSERT_TRUE(network_.command(0,
+                               "ip addr del 10.77.0.1/24 dev veth0 && ip link set veth0 mtu 1400 && "
+                               "ip addr add 10.77.0.9/24 dev veth0"));
+  ASSERT_TRUE(network_.run_in(0, [&] {
+    EXPECT_TRUE(poll_until([&] {
+      left_->capabilities().link_status->look();
+      return udp_host_text(left_->local_address()) == "10.77.0.9";
+    }));
+  }));
+  const std::vector<std::vector<std::byte>> burst(30, packet_bytes(1, 1000));
+  ASSERT_TRUE(send_one(*left_, 1, burst[0])) << "whose the socket is";
+  ASSERT_TRUE(send_all(*left_, 9, burst));
+  EXPECT_EQ(receive_copies(*right_, 31).size(), 31u);
+  EXPECT_TRUE(left_->segments()) << "segments were as long as the former adapter took them";
+}
+
 // Under the same port, and by whoever sleeps or not.
 TEST_F(UdpNetwork, AnAdapterThatGetsAnotherAddressIsFollowed) {
   std::string error;
