@@ -57,11 +57,13 @@ std::size_t UdpTransport::send_burst(PeerIndex peer, std::span<const OutgoingPac
   return taken;
 }
 
-// Another interface may have the address now.
+// Another interface may have the address now, and others may have come to its network.
 void UdpTransport::look_at_network() {
   const std::uint32_t changes = config_.links->changes();
+  const bool was_crowded = crowded_ && crowded_->interface != 0;
   crowded_ = crowded_network_of(config_.address);
   crowded_->as_of = changes;
+  if (!was_crowded && crowded_->interface == 0) return;
   for (udp::WriteSocket& socket : writers_) socket.forget_peer();
 }
 

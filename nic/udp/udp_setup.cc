@@ -77,7 +77,6 @@ bool UdpTransport::open(UdpSetupError& error) {
   }
   if (!choose_packet_size(error)) return false;
   if (config_.links != nullptr && config_.sockets != nullptr) look_at_network();
-  if (crowded_ && crowded_->interface == 0) crowded_.reset();
   const bool wakes_for_links = config_.links != nullptr && config_.links->take_waking();
   if (!arrival_.open(receiver_) || (wakes_for_links && !arrival_.always_watch(config_.links->descriptor()))) {
     error = describe(config_, "epoll set", errno);

@@ -139,7 +139,7 @@ class UdpTransport final : public Transport, public PacketOrigins, public Packed
   bool segmentation_ = false;
   bool coalescing_ = false;
   std::uint32_t interface_mtu_ = 0;
-  std::optional<CrowdedNetwork> crowded_;  // if the context has several adapters, and others are on the network of this
+  std::optional<CrowdedNetwork> crowded_;  // if the context has several adapters and somebody tells of changes
   unsigned busy_polls_ = 0;  // receive_burst() calls in a row that found packets
   std::array<udp::WriteSocket, kWriteSockets> writers_;
   std::unordered_map<PeerIndex, sockaddr_in> peers_;

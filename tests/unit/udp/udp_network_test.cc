@@ -168,6 +168,18 @@ TEST_F(UdpNetwork, PacketsFollowTheirAddressToAnotherAdapter) {
   exchange(1000);
 }
 
+TEST_F(UdpNetwork, PacketsFollowTheirAddressPastAnAdapterThatComesLater) {
+  const auto links = connect_with_another("true");
+  exchange(1000);
+  ASSERT_TRUE(network_.command(0,
+                               "ip addr add 10.77.0.101/24 dev other && ip route del 10.77.0.0/24 dev veth0 && "
+                               "ip route append 10.77.0.0/24 dev veth0 src 10.77.0.1"));
+  ASSERT_TRUE(network_.run_in(0, [&] {
+    EXPECT_TRUE(links->look());
+    exchange(1000);
+  }));
+}
+
 // What goes to peers that share a socket is made for the adapter.
 TEST_F(UdpNetwork, AnotherAddressMayHaveAnotherMtu) {
   UdpConfig config;
