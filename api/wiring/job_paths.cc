@@ -62,12 +62,12 @@ void say_what_can_fail_over(const FailoverMeans& means, const Settings& settings
   if (means.adapters != 1 || !asks_for_several(settings)) return;
   if (names_adapter(means, settings)) {
     return tell(listener, Notice::failover_with_named_adapter, settings.info_level,
-                "It is " + std::string(means.adapter) + ", the only one of each task on this node.");
+                "It is " + std::string(means.adapter) + ", the only one of a task on this node.");
   }
   if (settings.info_level < kLevelWarning) return;
   std::fprintf(
       stderr,
-      "openlapi: more than one adapter was asked for, and what each task on this node has is all on one adapter, %s: "
+      "openlapi: more than one adapter was asked for, and what a task on this node has is all on one adapter, %s: "
       "failover and recovery are not possible\n",
       std::string(means.adapter).c_str());
 }

@@ -448,7 +448,7 @@ def test_what_instances_a_context_has_in_user_space_mode_is_said(jobs):
         expect_equal((result.status, result.err.count("openlapi: MP_INSTANCES")), (0, 0 if said is None else 1), result)
         expect(said is None or f"openlapi: MP_INSTANCES{said} each adapter that it opens" in result.err, result)
     result = user_space(jobs, 2, "sn_all", "first", MP_INFOLEVEL="1", first_DEVICES="127.1.0.2")
-    expect("what each task on this node has is all on one adapter, 127.1.0.2: failover" in result.err, result)
+    expect("what a task on this node has is all on one adapter, 127.1.0.2: failover" in result.err, result)
 
 
 def test_shared_memory_needs_no_module(jobs):

@@ -45,7 +45,7 @@ def test_what_a_network_has_not_is_said_at_level_one(jobs):
 
 
 def test_that_nothing_can_fail_over_is_said_at_level_one(jobs):
-    one = ("openlapi: more than one adapter was asked for, and what each task on this node has is all on one adapter, "
+    one = ("openlapi: more than one adapter was asked for, and what a task on this node has is all on one adapter, "
            "lo: failover and recovery are not possible")
     for asked in ({"MP_INSTANCES": "2"}, {"MP_EUIDEVICE": "sn_all"}, {"MP_LAPI_INET_ADDR": "@2:127.0.0.1,lo:127.0.0.1,lo"}):
         for level, times in (("1", 1), ("0", 0)):
