@@ -34,12 +34,13 @@ class BothDescriptors {
 class FollowedTransport final : public Transport, private LinkStatus, private WakeSource {
  public:
   FollowedTransport(std::unique_ptr<Transport> inner, std::shared_ptr<PeerAdapters> adapters, bool wakes,
-                    AdapterAddressOf address_of, const PacketAddress& own)
+                    AdapterAddressOf address_of, AdapterKind kind, const PacketAddress& own)
       : inner_(std::move(inner)),
         link_(inner_->capabilities().link_status),
         wake_(inner_->capabilities().wake_source),
         adapters_(std::move(adapters)),
         address_of_(std::move(address_of)),
+        kind_(kind),
         own_(own),
         wakes_(wakes && wake_ != nullptr && both_.open(wake_->descriptor(), adapters_->descriptor())) {}
 
@@ -75,9 +76,9 @@ class FollowedTransport final : public Transport, private LinkStatus, private Wa
     count_changes();
   }
   bool reaches(PeerIndex peer) const override {
-    if (adapters_->is_down(own_) || (link_ != nullptr && !link_->reaches(peer))) return false;
+    if (adapters_->is_down(own_, kind_) || (link_ != nullptr && !link_->reaches(peer))) return false;
     const auto found = peers_.find(peer);
-    return found == peers_.end() || !adapters_->is_down(found->second);
+    return found == peers_.end() || !adapters_->is_down(found->second, kind_);
   }
   const char* told_by(PeerIndex peer) const override {
     if (link_ != nullptr && !link_->reaches(peer)) return link_->told_by(peer);
@@ -118,6 +119,7 @@ class FollowedTransport final : public Transport, private LinkStatus, private Wa
   WakeSource* const wake_;
   const std::shared_ptr<PeerAdapters> adapters_;
   const AdapterAddressOf address_of_;
+  const AdapterKind kind_;
   PacketAddress own_;
   BothDescriptors both_{};
   const bool wakes_;
@@ -138,11 +140,11 @@ bool udp_adapter_address(const PeerAddress& address, PacketAddress& found) {
 }
 
 std::unique_ptr<Transport> followed(std::unique_ptr<Transport> transport, std::shared_ptr<PeerAdapters> adapters,
-                                    bool wakes, AdapterAddressOf address_of) {
+                                    bool wakes, AdapterAddressOf address_of, AdapterKind kind) {
   PacketAddress own{};
   if (adapters == nullptr || !address_of(transport->local_address(), own)) return transport;
   return std::make_unique<FollowedTransport>(std::move(transport), std::move(adapters), wakes, std::move(address_of),
-                                             own);
+                                             kind, own);
 }
 
 }  // namespace openlapi

@@ -1,6 +1,7 @@
 #include "api/wiring/peer_adapters.h"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 #include <utility>
 #include <vector>
@@ -24,19 +25,26 @@ std::span<const std::uint8_t> bytes_of(const PacketAddress& address) {
 
 PeerAdapters::PeerAdapters(std::unique_ptr<AdapterSource> source) : source_(std::move(source)) { read(); }
 
-// An address may be on several networks that do not know each other.
+// An address may be on several networks that do not know each other. Of the two kinds one tells of the other where that
+// is not known: tasks say of an address only whether it is down.
 void PeerAdapters::read() {
   std::vector<AdapterPlace> places;
   if (!source_->read(places, seen_)) return;
-  std::set<PacketAddress> up;
-  down_.clear();
+  std::array<std::set<PacketAddress>, 2> up, down;
   for (const AdapterPlace& place : places) {
     PacketAddress address = kIpv4;
     if (place.length != 4 && place.length != address.size()) continue;
     std::copy_n(place.address.begin(), place.length, address.end() - place.length);
-    (place.is_up != 0 ? up : down_).insert(address);
+    const std::size_t kind = place_of(place.is_port != 0 ? AdapterKind::port : AdapterKind::interface);
+    (place.is_up != 0 ? up : down)[kind].insert(address);
   }
-  std::erase_if(down_, [&](PacketAddress address) { return up.contains(address); });
+  for (std::size_t kind = 0; kind != down_.size(); ++kind) {
+    const std::size_t other = 1 - kind;
+    down_[kind] = down[kind];
+    std::ranges::copy_if(down[other], std::inserter(down_[kind], down_[kind].end()),
+                         [&](const PacketAddress& address) { return !up[other].contains(address); });
+    std::erase_if(down_[kind], [&](const PacketAddress& address) { return up[kind].contains(address); });
+  }
   changes_.fetch_add(1, std::memory_order_release);
 }
 
@@ -57,7 +65,7 @@ bool PeerAdapters::look_before_sleep() {
 bool PeerAdapters::has_now_ended() {
   ended_ = !source_->drain();
   if (!ended_) return false;
-  down_.clear();
+  down_ = {};
   changes_.fetch_add(1, std::memory_order_release);
   return true;
 }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <set>
@@ -16,6 +17,10 @@ namespace openlapi {
 
 // An IPv6 address or a GID; an IPv4 address as ::ffff:a.b.c.d.
 using PacketAddress = std::array<std::uint8_t, 16>;
+
+// What a transport's packets leave over. The interface and the RDMA port of one card may have the same address, and one
+// of them be down while the other one serves.
+enum class AdapterKind : std::uint8_t { interface, port };
 
 class PeerAdapters {
  public:
@@ -33,8 +38,8 @@ class PeerAdapters {
   bool has_ended() const { return ended_; }
   const std::atomic<std::uint32_t>& changes() const { return changes_; }
 
-  // An adapter has it, and none of those that have it is up.
-  bool is_down(PacketAddress address) const { return down_.contains(address); }
+  // An adapter of this kind has it, and none of those that have it is up; where nobody knows one of this kind, of any.
+  bool is_down(PacketAddress address, AdapterKind kind) const { return down_[place_of(kind)].contains(address); }
 
   // Nothing comes through between the two: the daemons look into it. Never blocks.
   void report(PacketAddress here, PacketAddress there);
@@ -42,11 +47,12 @@ class PeerAdapters {
   void set_own(PacketAddress address, bool is_up);
 
  private:
+  static std::size_t place_of(AdapterKind kind) { return static_cast<std::size_t>(kind); }
   void read();
   bool has_now_ended();
 
   const std::unique_ptr<AdapterSource> source_;
-  std::set<PacketAddress> down_{};
+  std::array<std::set<PacketAddress>, 2> down_{};  // by kind
   std::uint32_t seen_ = 0;  // of the source
   unsigned looks_ = 0;
   bool ended_ = false;

@@ -143,7 +143,8 @@ PeerAddress UserSpace::open_one(Candidate& candidate, const ModuleRequest& reque
   const Transport* const own = opened.transport.get();
   auto transport = followed(
       std::move(opened.transport), request.link_status ? adapters_ : nullptr, !is_one_followed_,
-      [module](const PeerAddress& peer, PacketAddress& found) { return module->adapter_address(peer, found); });
+      [module](const PeerAddress& peer, PacketAddress& found) { return module->adapter_address(peer, found); },
+      AdapterKind::port);
   const bool is_followed = transport.get() != own;
   is_one_followed_ |= is_followed;
   ModuleDevice described;

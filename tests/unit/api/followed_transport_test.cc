@@ -38,7 +38,8 @@ class FollowedTransportTest : public testing::Test, protected test::AdapterPageD
     }
     page_.write({{1, row}});
   }
-  void open(const char* own = "127.0.0.1", AdapterAddressOf address_of = udp_adapter_address) {
+  void open(const char* own = "127.0.0.1", AdapterAddressOf address_of = udp_adapter_address,
+            AdapterKind kind = AdapterKind::interface) {
     std::string error;
     std::unique_ptr<AdapterWatch> watch;
     answer([&] { watch = AdapterWatch::open(folder_.path(), error); });
@@ -49,7 +50,7 @@ class FollowedTransportTest : public testing::Test, protected test::AdapterPageD
     auto udp = open_udp_transport(config, reason);
     ASSERT_TRUE(udp) << reason.text;
     transport_ =
-        followed(std::move(udp), std::make_shared<PeerAdapters>(std::move(watch)), true, std::move(address_of));
+        followed(std::move(udp), std::make_shared<PeerAdapters>(std::move(watch)), true, std::move(address_of), kind);
     link_ = transport_->capabilities().link_status;
     wake_ = transport_->capabilities().wake_source;
     ASSERT_TRUE(link_ && wake_);
@@ -93,6 +94,34 @@ TEST_F(FollowedTransportTest, AnAdapterMayBeKnownByItsGid) {
     return true;
   };
   open("127.0.0.1", gid_of);
+  EXPECT_FALSE(link_->reaches(kPeer));
+  EXPECT_TRUE(link_->reaches(kOther));
+}
+
+// As RoCE has it; and each may be down while the other one serves.
+TEST_F(FollowedTransportTest, AnInterfaceAndAPortMayHaveOneAddress) {
+  const auto expect = [&](std::uint8_t interface, std::uint8_t port, AdapterKind kind, bool is_reached) {
+    daemon::NodeAdapters row{1, 0, 1, {}};
+    const std::vector<daemon::AdapterAddress> both{{{127, 0, 0, 7}, 8}};
+    row.adapters.push_back({"eth0", daemon::AdapterKind::kInterface, interface, 0, 1, both});
+    row.adapters.push_back({"rdma0:1", daemon::AdapterKind::kPort, port, 0, 1, both});
+    page_.write({{1, row}});
+    open("127.0.0.1", udp_adapter_address, kind);
+    EXPECT_EQ(link_->reaches(kPeer), is_reached) << int{interface} << ' ' << int{port};
+  };
+  for (const AdapterKind kind : {AdapterKind::interface, AdapterKind::port}) {
+    const bool is_port = kind == AdapterKind::port;
+    expect(AdapterCause::kUp, AdapterCause::kUp, kind, true);
+    expect(AdapterCause::kTakenDown, AdapterCause::kUp, kind, is_port);
+    expect(AdapterCause::kUp, AdapterCause::kPortDown, kind, !is_port);
+    expect(AdapterCause::kUp, AdapterCause::kRemoved, kind, !is_port);
+    expect(AdapterCause::kTakenDown, AdapterCause::kPortDown, kind, false);
+  }
+}
+
+TEST_F(FollowedTransportTest, APortIsWhatItsInterfaceIsWhereNobodyKnowsMore) {
+  write({{"127.0.0.7", AdapterCause::kNoCarrier}, {"127.0.0.8", AdapterCause::kUp}});
+  open("127.0.0.1", udp_adapter_address, AdapterKind::port);
   EXPECT_FALSE(link_->reaches(kPeer));
   EXPECT_TRUE(link_->reaches(kOther));
 }
