@@ -32,11 +32,12 @@ void update(AdapterStatus& adapter, const SeenAdapter& seen, std::uint64_t now) 
   if (!seen.addresses.empty()) adapter.addresses = seen.addresses;
 }
 
-// It was renamed, or made part of another one, as of a bridge: that has its address.
+// It was renamed, or made part of another one, as of a bridge: that has its address. The interface of an RDMA port,
+// which has it as well, is none.
 bool has_moved(const AdapterStatus& adapter, const std::vector<SeenAdapter>& seen) {
   if (adapter.cause != AdapterCause::kRemoved && adapter.cause != AdapterCause::kNoAddress) return false;
   return std::ranges::any_of(seen, [&](const SeenAdapter& other) {
-    return other.kind == AdapterKind::kInterface && other.name != adapter.name &&
+    return other.kind == adapter.kind && other.name != adapter.name &&
            std::ranges::find_first_of(adapter.addresses, other.addresses) != adapter.addresses.end();
   });
 }

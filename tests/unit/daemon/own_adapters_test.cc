@@ -109,6 +109,20 @@ TEST(OwnAdapters, AnAddressThatMovesTakesTheAdapterAlong) {
   EXPECT_EQ(back[0].name, "e") << "and back";
 }
 
+// As of RoCE, whose GID is the interface's address.
+TEST(OwnAdapters, APortThatIsGoneHasNotMovedToItsInterface) {
+  SeenAdapter port = seen("rxe0:1"), renamed = seen("rocep1s0:1");
+  port.kind = renamed.kind = AdapterKind::kPort;
+  const auto before = updated({}, {seen("e"), port}, 1);
+  const auto after = updated(before, {seen("e")}, 2);
+  ASSERT_EQ(after.size(), 2U);
+  EXPECT_TRUE(after[0].is_up());
+  EXPECT_EQ(after[1].name, "rxe0:1");
+  EXPECT_EQ(after[1].cause, AdapterCause::kRemoved);
+  EXPECT_EQ(updated(before, {seen("e"), renamed}, 2).size(), 2U) << "it was renamed";
+  EXPECT_EQ(updated(before, {port}, 2).size(), 2U) << "nor has the interface moved to its port";
+}
+
 TEST(OwnAdapters, ForgetsWhatIsLongGone) {
   const auto gone = updated(updated({}, {seen("e")}, 1), {}, 2);
   EXPECT_EQ(updated(gone, {}, 2 + kHour).size(), 1U);
