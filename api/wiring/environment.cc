@@ -71,14 +71,18 @@ bool store_udp_packet_size(std::string_view text, Settings& settings) {
   return true;
 }
 
+// A number too long for any integer is one above what there is, as well.
 bool store_instances(std::string_view text, Settings& settings) {
   const std::string word(text);
   if (strcasecmp(word.c_str(), "max") == 0) {
     settings.instances = Settings::kMaxInstances;
     return true;
   }
-  if (!store_integer<&Settings::instances, 1, INT_MAX>(text, settings)) return false;
-  settings.instances = std::min(settings.instances, Settings::kMaxInstances);
+  if (text.find_first_not_of("0123456789") != std::string_view::npos) return false;
+  text.remove_prefix(std::min(text.find_first_not_of('0'), text.size()));
+  if (text.empty()) return false;
+  const auto count = whole_number(text, 1, Settings::kMaxInstances);
+  settings.instances = count.value_or(Settings::kMaxInstances);
   return true;
 }
 
@@ -259,8 +263,8 @@ std::vector<SettingRow> communication_rows() {
        "none besides openlapi's own", "memory, virtual devices and drivers of a task's DPDK", FailureKind::setting,
        store_dpdk_arguments},
       {"MP_INSTANCES", "integer",
-       "an integer from 1 to " + std::to_string(INT_MAX) + ", or max (in either case); more than " +
-           std::to_string(Settings::kMaxInstances) + " means " + std::to_string(Settings::kMaxInstances),
+       "an integer from 1 on, or max (in either case); more than " + std::to_string(Settings::kMaxInstances) +
+           " means " + std::to_string(Settings::kMaxInstances),
        "one for each adapter that MP_EUIDEVICE names",
        "instances of a context: adapters of one network, or with MP_EUIDEVICE=sn_all of each, at most eight, where "
        "none are named",
