@@ -232,7 +232,6 @@ bool store_network_statement(std::string_view text, Settings& settings) {
     instances.push_back({std::string(address), std::string(adapter)});
   }
   if (instances.empty() || !count || *count != static_cast<std::int64_t>(instances.size())) return false;
-  if (instances.size() > Settings::kMaxInstances) return false;
   settings.*Member = std::move(instances);
   return true;
 }
@@ -281,7 +280,7 @@ std::vector<SettingRow> communication_rows() {
 }
 
 std::vector<SettingRow> standalone_rows() {
-  const std::string pairs = "[:...] with count pairs, count from 1 to " + std::to_string(Settings::kMaxInstances);
+  const std::string pairs = "[:...] with count pairs, of which the first eight are used";
   return {
       integer_row<&Settings::task, 0, kMostTasks - 1>("MP_CHILD", FailureKind::task_numbers,
                                                       "this task's number, below MP_PROCS",

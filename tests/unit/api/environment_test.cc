@@ -263,14 +263,17 @@ TEST(Environment, NetworkWindowsInBothSpellingsOfTheGuide) {
   }
 }
 
-TEST(Environment, NetworkStatementsHaveAtMostSixteenPairs) {
+// What is beyond the eighth is ignored by whoever uses it, and no mistake.
+TEST(Environment, NetworkStatementsHaveAnyNumberOfPairs) {
   std::string pairs;
-  for (int i = 0; i < 16; ++i) {
+  for (int i = 0; i < 17; ++i) {
     const std::string number = std::to_string(i);
     pairs.append(":").append(number).append(",sn").append(number);
   }
-  EXPECT_EQ(accepted({{"MP_LAPI_NETWORK", "@16" + pairs}}).network_windows.size(), 16U);
-  EXPECT_EQ(refused({{"MP_LAPI_NETWORK", "@17" + pairs + ":16,sn16"}}).kind, FailureKind::network_statement);
+  EXPECT_EQ(accepted({{"MP_LAPI_NETWORK", "@17" + pairs}}).network_windows.size(), 17U);
+  for (const char* count : {"@16", "@18", "@99999999999999999999"}) {
+    EXPECT_EQ(refused({{"MP_LAPI_NETWORK", count + pairs}}).kind, FailureKind::network_statement) << count;
+  }
 }
 
 TEST(Environment, OnlyOneNetworkStatementMayBeSet) {
