@@ -9,7 +9,7 @@ import shutil
 import sys
 import unittest
 
-from lam_lapi_jobs import LapiLam
+from lam_lapi_jobs import HERE, LapiLam
 from unpacked_lam import output_of, run
 
 BUILT, INFO = pathlib.Path(sys.argv.pop()), pathlib.Path(sys.argv.pop()).resolve()
@@ -92,6 +92,21 @@ class LamLapiTest(unittest.TestCase):
                     self.assertRegex(self.lam.survivors_errors(),
                                      r"openlapi: process 0 of its MPI_COMM_WORLD: process 1 \(pid \d+ on node n0 of LAM\) is "
                                      r"lost: it has ended")
+
+    def test_the_benchmark_takes_its_measures(self):
+        program = self.lam.compile(HERE.parents[1] / "bench/mpi_bench.c", "mpi_bench")
+        measures = {"half_round_trip": 8, "bare_copy": 8192, "rate": 64, "unexpected": 100, "posted": 100,
+                    "transfer": 100000, "wait_after_computing": 8}
+        words = [word for measure in measures.items() for word in measure]
+        for path, variables in PATHS.items():
+            with self.subTest(path=path):
+                rows = output_of(self.lam.run_lapi(2, program, *words, variables=variables)).splitlines()
+                asked = [f"{name} {number}" for name, number in measures.items()]
+                self.assertEqual([row.rsplit(" ", 1)[0] for row in rows], asked)
+                self.assertTrue(all(float(row.split()[2]) > 0 for row in rows), rows)
+        done = self.lam.run_lapi(2, program, "rate", 2000)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("mpi_bench: rate 2000 is not allowed. Allowed are, 1 to 8 of them:", done.stderr)
 
     def test_lapi_info_asks_lam_for_the_module(self):
         told = run(*self.lam.command("env", f"OPENLAPI_LIBRARY_FOLDER={self.lam.modules}", INFO))
