@@ -38,6 +38,9 @@ bool JoinedWorlds::add(std::shared_ptr<Bootstrap> bootstrap, std::span<const Mem
   }
   part->world = open_(part->job, processes, *part, reason);
   if (part->world == nullptr) return false;
+  for (Peer there = 0; there < members.size(); ++there) {
+    if (!members[there].is_new) part->world->expect_no_more(there);  // it is reached, and leaves, in another part
+  }
   const Peer self = part->numbers[part->world->self()];
   parts_.push_back(std::move(part));
   if (!renew_poller(reason)) {

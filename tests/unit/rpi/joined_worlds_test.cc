@@ -95,12 +95,12 @@ struct Heard final : WorldListener {
 
 class JoinedWorldsTest : public testing::Test {
  protected:
-  // A group with this process, which is new in the first one, and `others`.
-  PartWorld& add(Peer others) {
+  // A group with this process, which is new in the first one, others that are known, and `others` that are new.
+  PartWorld& add(Peer others, Peer known = 0) {
     std::vector<JoinedWorlds::Member> members{{.process = {0, 0}, .is_new = parts_.empty()}};
-    for (Peer n = 1; n <= others; ++n) members.push_back({.process = {n, 0}, .is_new = true});
+    for (Peer n = 1; n <= known + others; ++n) members.push_back({.process = {n, 0}, .is_new = n > known});
     std::string reason;
-    auto bootstrap = open_meeting_bootstrap(std::make_unique<PostedMessages>(post_, 0, others + 1));
+    auto bootstrap = open_meeting_bootstrap(std::make_unique<PostedMessages>(post_, 0, known + others + 1));
     EXPECT_TRUE(worlds_.add(bootstrap, members, reason)) << reason;
     return *parts_.back();
   }
@@ -142,9 +142,17 @@ TEST_F(JoinedWorldsTest, NumbersPeersInTheOrderInWhichTheyCome) {
   worlds_.has_left(3);
   EXPECT_EQ(second.left, std::vector<Peer>{1});
   worlds_.expect_no_more(3);
-  EXPECT_EQ(second.unexpected, std::vector<Peer>{1});
+  EXPECT_EQ(second.unexpected.back(), 1U);
   worlds_.give_up(2, "");
   EXPECT_EQ(first.given_up, std::vector<Peer>{2});
+}
+
+// It leaves in the other part.
+TEST_F(JoinedWorldsTest, WhoIsReachedInAnotherPartIsNotExpectedInThisOne) {
+  PartWorld& first = add(2);
+  PartWorld& second = add(1, 2);
+  EXPECT_TRUE(first.unexpected.empty());
+  EXPECT_EQ(second.unexpected, (std::vector<Peer>{0, 1, 2}));
 }
 
 TEST_F(JoinedWorldsTest, WhoIsRemovedMayStillSayThatItLeaves) {
