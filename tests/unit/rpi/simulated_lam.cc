@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 
 #include "api/rpi/lapi/lam_host.h"
 
@@ -59,7 +58,7 @@ int nsend(nmsg* message) {
     slot.used = true;
     slot.order = ++daemon_of_all().sent;
     slot.head = *message;
-    std::memcpy(slot.bytes.data(), message->nh_msg, static_cast<std::size_t>(message->nh_length));
+    std::copy_n(message->nh_msg, message->nh_length, slot.bytes.data());
     return 0;
   }
   errno = ENOBUFS;
@@ -81,7 +80,7 @@ int ntry_recv(nmsg* message) {
   char* const room = message->nh_msg;
   *message = oldest->head;
   message->nh_msg = room;
-  std::memcpy(room, oldest->bytes.data(), static_cast<std::size_t>(message->nh_length));
+  std::copy_n(oldest->bytes.data(), message->nh_length, room);
   oldest->used = false;
   return 0;
 }

@@ -190,7 +190,7 @@ int ntry_recv(nmsg* message) {
   *message = found->head;
   message->nh_msg = room;
   message->nh_length = static_cast<int4>(length);
-  std::memcpy(room, found->bytes.data(), length);
+  std::copy_n(found->bytes.data(), length, room);
   arrived().erase(found);
   return 0;
 }
