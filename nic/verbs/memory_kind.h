@@ -2,17 +2,17 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
+
+#include "dataplane/base/process_maps.h"
 
 namespace openlapi::verbs {
 
-// Takes the lines of /proc/self/maps and tells whether private anonymous memory covers the whole range.
+// Takes the process's mappings, in their order, and tells whether private anonymous memory covers the whole range.
 class PrivateMemoryScan {
  public:
   PrivateMemoryScan(std::uint64_t begin, std::uint64_t end) : next_(begin), end_(end) {}
 
-  // One line, without its end.
-  void line(std::string_view line);
+  void take(const Mapping& mapping);
 
   bool covered() const { return next_ >= end_ && !refused_; }
   bool over() const { return next_ >= end_ || refused_; }

@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "dataplane/base/cancellation.h"
+#include "dataplane/base/process_maps.h"
 #include "shm/direct/mapping_in_place.h"
-#include "shm/direct/process_maps.h"
 
 namespace openlapi::direct {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "shm/direct/process_maps.h"
+#include "dataplane/base/process_maps.h"
 
 namespace openlapi::direct {
 

@@ -13,15 +13,15 @@
 #include <cerrno>
 #include <cstring>
 
+#include "dataplane/base/process_maps.h"
 #include "shm/direct/mapping_in_place.h"
-#include "shm/direct/process_maps.h"
 
 namespace openlapi::direct {
 namespace {
 
 constexpr std::uint64_t kChunk = 64 << 10;
 constexpr std::uint64_t kWriteProtectUnpopulated = 1 << 13;  // UFFD_FEATURE_WP_UNPOPULATED, since Linux 6.4
-constexpr std::uint64_t kPresent = std::uint64_t{1} << 63;  // of pagemap
+constexpr std::uint64_t kPresent = std::uint64_t{1} << 63;   // of pagemap
 
 // Not by pwrite(): sanitizers that the program was built with would look at what is poisoned in its memory.
 bool write_whole(int file, std::uint64_t from, std::uint64_t length, std::uint64_t offset) {

@@ -12,7 +12,7 @@ namespace {
 
 bool covered(std::uint64_t begin, std::uint64_t end, std::initializer_list<const char*> lines) {
   PrivateMemoryScan scan(begin, end);
-  for (const char* line : lines) scan.line(line);
+  for (const char* line : lines) scan.take(parse_mapping(line).value());
   return scan.covered();
 }
 

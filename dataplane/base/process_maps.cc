@@ -1,4 +1,4 @@
-#include "shm/direct/process_maps.h"
+#include "dataplane/base/process_maps.h"
 
 #include <fcntl.h>
 #include <sys/sysmacros.h>
@@ -11,7 +11,7 @@
 
 #include "dataplane/base/file_descriptor.h"
 
-namespace openlapi::direct {
+namespace openlapi {
 namespace {
 
 // The next word; `line` goes on behind the separator.
@@ -69,4 +69,4 @@ bool each_mapping(bool (*visit)(void* context, const Mapping& mapping), void* co
   }
 }
 
-}  // namespace openlapi::direct
+}  // namespace openlapi

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace openlapi::direct {
+namespace openlapi {
 
 struct Mapping {
   std::uint64_t begin, end;
@@ -36,4 +36,4 @@ bool each_mapping(Visit&& visit) {
   return each_mapping(call, &visit);
 }
 
-}  // namespace openlapi::direct
+}  // namespace openlapi

@@ -1,4 +1,4 @@
-#include "shm/direct/process_maps.h"
+#include "dataplane/base/process_maps.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -7,7 +7,7 @@
 
 #include <vector>
 
-namespace openlapi::direct {
+namespace openlapi {
 namespace {
 
 TEST(ProcessMaps, ReadsALine) {
@@ -64,4 +64,4 @@ TEST(ProcessMaps, StopsWhenToldTo) {
 }
 
 }  // namespace
-}  // namespace openlapi::direct
+}  // namespace openlapi
