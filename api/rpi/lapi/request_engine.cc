@@ -132,10 +132,12 @@ bool RequestEngine::fail_last_hopeless(MPI_Request first) {
   return some;
 }
 
-// The list before anything moves. Whether sleeping is allowed as far as it goes.
-bool RequestEngine::prepare(MPI_Request first) {
+// The list before anything moves, in one walk: it may be long. Whether sleeping is allowed as far as it goes, unless
+// something has changed; nothing: a request could not be started.
+std::optional<bool> RequestEngine::prepare(MPI_Request first) {
   bool may_sleep = true, some_hopeless = false;
   for (MPI_Request request = first; request != nullptr; request = request->rq_next) {
+    if (request->rq_state == LAM_RQSINIT && !around_.layer().start_request(request)) return std::nullopt;
     if (request->rq_state == LAM_RQSDONE && is_waited_for(*request)) may_sleep = false;
     if (end_on_dead_communicator(request)) may_sleep = false;
     if (!receives_.is_hopeless(*request)) continue;
@@ -155,11 +157,9 @@ void RequestEngine::move(bool block) {
 
 int RequestEngine::advance(MPI_Request first, bool block) {
   around_.take_changed();
-  for (MPI_Request request = first; request != nullptr; request = request->rq_next) {
-    if (request->rq_state == LAM_RQSINIT && !around_.layer().start_request(request)) return LAMERROR;
-  }
-  const bool may_sleep = prepare(first) && !around_.has_changed();  // what was started may have ended
-  move(block && may_sleep);
+  const std::optional<bool> may_sleep = prepare(first);
+  if (!may_sleep) return LAMERROR;
+  move(block && *may_sleep && !around_.has_changed());  // what was started may have ended, or ended another one
   return around_.take_changed() ? 1 : 0;
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "api/rpi/lapi/receive_requests.h"
@@ -63,7 +64,7 @@ class RequestEngine final : public WorldListener {
   void leave(PeerState& peer);
   Landing refuse(PeerState& from, const char* why);
   void tell_once(bool& told, const PeerState& peer, const char* what);
-  bool prepare(MPI_Request first);
+  std::optional<bool> prepare(MPI_Request first);
   void fail_hopeless(MPI_Request request);
   bool fail_last_hopeless(MPI_Request first);
   bool end_on_dead_communicator(MPI_Request request);
