@@ -65,6 +65,10 @@ class Compare(unittest.TestCase):
         self.assertEqual(COMPARE.instructions(text, 1), 200)
         self.assertEqual(COMPARE.instructions(text, 2), 400)
 
+    def test_a_row_without_packets_is_said(self):
+        with self.assertRaisesRegex(SystemExit, "no packet"):
+            COMPARE.instructions("fn=(1) put(benchmark::State&)\n1 10\n\ntotals: 0\n", 1)
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1], verbosity=2)
