@@ -3,10 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <numeric>
@@ -67,14 +65,14 @@ void say_where_tasks_run(const JobOptions& options) {
 }
 
 // Of a job that is all on this machine, in this process.
-int run_here(JobOptions options, const std::string& program, const TaskEnvironment& environment) {
+int run_here(JobOptions options, const TaskEnvironment& environment) {
   jobs::JobNode here{0, host_name(), std::vector<std::uint32_t>(options.tasks)};
   std::iota(here.tasks.begin(), here.tasks.end(), 0U);
   // As it was written: the kernel may find its way from here where its absolute name leads elsewhere.
   const std::string directory = options.working_directory;
   // Never destroyed: libpmix's thread lives as long as the process.
   auto* signals = new SignalSource;
-  auto* link = new jobs::LocalLink(program, options.standalone, *signals);
+  auto* link = new jobs::LocalLink(options.standalone, *signals);
   return (new jobs::Job(std::move(options), {std::move(here)}, *signals, *link))->run(environment, directory);
 }
 
@@ -105,14 +103,12 @@ int run(JobOptions options) {
   }
   say_where_tasks_run(options);
   options.tasks = tasks_here(options.placement);
-  // With a slash a file that is no folder is called so.
-  if (!options.working_directory.empty() && access((options.working_directory + "/").c_str(), X_OK) != 0)
-    return refuse(kExitUsage, "--wd '" + options.working_directory + "': " + std::strerror(errno));
-  const ProgramPath program = find_program(options.command[0], environment.get("PATH"), options.working_directory);
-  if (program.status != 0) return refuse(program.status, program.error);
-  if (!options.wait && leave_to_background()) return 0;
-  forget_other_job();
-  return run_here(std::move(options), program.path, environment);
+  if (!options.wait) {
+    const ProgramPath program = find_program(options.command[0], environment.get("PATH"), options.working_directory);
+    if (program.status != 0) return refuse(program.status, program.error);
+    if (leave_to_background()) return 0;
+  }
+  return run_here(std::move(options), environment);
 }
 
 }  // namespace

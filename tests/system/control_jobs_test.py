@@ -16,7 +16,7 @@ import unittest
 import uuid
 
 from control_universe_test import NOBODY, PATIENCE, Universe
-from job_cases import EndCases, LauncherCase, OutputCases
+from job_cases import EndCases, LauncherCase, OutputCases, StartCases
 
 LAPIRUN, PROBE = map(os.path.abspath, sys.argv[3:5])
 LAMEXEC = os.path.join(os.path.dirname(LAPIRUN), "lamexec")
@@ -169,7 +169,7 @@ class NoUniverseTest(Jobs):
             output, errors = self.run_job(*words, "true", status=1)
             self.assertEqual(output, "")
             self.assertIn(f"no universe is booted here (lamboot boots one), but {reason}", errors)
-        self.assertIn("--wd '/etc/passwd': Not a directory", self.run_job("--wd", "/etc/passwd", "true", status=2)[1])
+        self.assertIn("cannot change to '/etc/passwd': Not a directory", self.run_job("--wd", "/etc/passwd", "true", status=2)[1])
 
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root to make another user's folder")
@@ -576,6 +576,10 @@ class OneNode(LauncherCase):
             super().tearDown()
         finally:
             self.universe.tearDown()
+
+
+class OneNodeStartTest(StartCases, OneNode):
+    pass
 
 
 class OneNodeEndTest(EndCases, OneNode):

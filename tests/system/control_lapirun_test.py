@@ -13,7 +13,7 @@ import tempfile
 import time
 import unittest
 
-from job_cases import DEADLINE, EndCases, LauncherCase, OutputCases, eventually, processes_with
+from job_cases import DEADLINE, EndCases, LauncherCase, OutputCases, StartCases, eventually, processes_with
 
 LAPIRUN = PROBE = None
 NOBODY = 65534
@@ -131,6 +131,10 @@ class MpirunTest(LauncherCase):
         except subprocess.TimeoutExpired:
             job.kill()
         job.communicate()
+
+
+class StartTest(StartCases, LauncherCase):
+    pass
 
 
 class EndTest(EndCases, LauncherCase):

@@ -122,6 +122,41 @@ class LauncherCase(unittest.TestCase):
         return cookies.pop()
 
 
+class StartCases:
+    """What keeps a job from starting, and whose settings hold, wherever its tasks would run."""
+
+    def check_refused(self, words, status, reason):
+        node = self.PLACE.removeprefix(" on ")
+        output, errors = self.run_job(*words, status=status)
+        self.assertEqual((output, errors), ("", f"lapirun: {node + ': ' if node else ''}{reason}\n"))
+
+    def test_no_such_working_directory(self):
+        self.check_refused(["--wd", "/absent", "true"], 2, "cannot change to '/absent': No such file or directory")
+        self.check_refused(["-wdir", "/etc/passwd", "true"], 2, "cannot change to '/etc/passwd': Not a directory")
+
+    def test_no_such_program(self):
+        self.check_refused(["-n", 2, "no.such.program"], 127, "cannot run 'no.such.program': not found in PATH")
+        self.check_refused(["/absent/program"], 127, "cannot run '/absent/program': No such file or directory")
+        self.check_refused(["/etc/passwd"], 126, "cannot run '/etc/passwd': Permission denied")
+        self.check_refused(["--wd", "/usr", "./bin"], 126, "cannot run './bin': Is a directory")
+
+    def test_program_from_the_working_directory(self):
+        program = os.path.join(self.folder, "where")
+        with open(program, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\npwd\n")
+        os.chmod(program, 0o755)
+        for words in (["./where"], ["-x", "PATH=:/usr/bin:/bin", "where"]):
+            output, errors = self.run_job("--wd", self.folder, *words)
+            self.assertEqual((output, errors), (os.path.realpath(self.folder) + "\n", ""))
+
+    def test_settings_of_pmix_reach_the_server(self):
+        """The server tells tasks what it goes by."""
+        print_mode = ["sh", "-c", "echo $PMIX_SECURITY_MODE"]
+        for mode in ("none", "native"):
+            output, _ = self.run_job("-x", f"PMIX_MCA_psec={mode}", *print_mode)
+            self.assertEqual(output, mode + "\n")
+
+
 class EndCases:
     """How jobs end, wherever their tasks run."""
 

@@ -5,15 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstdlib>
-#include <cstring>
 #include <utility>
 
 #include "control/daemon/session/session_folder.h"
 #include "control/job/options/job_options.h"
-#include "control/job/options/program_path.h"
 
 namespace openlapi::jobs {
 
@@ -55,42 +51,11 @@ NodeService::NodeService(NodeJob job, daemon::Connection connection, std::string
 // A task can end before another has been started; whoever ends is looked at only in the loop.
 void NodeService::run() {
   exchange_.begin(job_.this_node().node);
-  TasksRefused refused;
-  prepare(refused) ? tasks_.start() : send({}, refused);
+  TasksRefused refused{kExitOwnFailure, {}};
+  signals_.open(refused.why) ? tasks_.start() : send({}, refused);
   while (connected_) wait_once();
   if (job_.tasks.outlive_daemons != 0 && !over_) live_on();
   tasks_.end_job();
-}
-
-// The environment of this process is the daemon's; what the job's says to libpmix is for the server too.
-bool NodeService::prepare(TasksRefused& refused) {
-  const std::vector<std::string> entries = unpack_words(job_.tasks.environment);
-  for (const std::string& entry : entries) job_.environment.set_entry(entry);
-  if (!find_program(refused)) return false;
-  forget_other_job();
-  for (const std::string& entry : entries) {
-    const std::size_t equals = entry.find('=');
-    if (entry.starts_with("PMIX_MCA_") && equals != std::string::npos)
-      setenv(entry.substr(0, equals).c_str(), entry.substr(equals + 1).c_str(), 1);
-  }
-  refused.status = kExitOwnFailure;
-  return signals_.open(refused.why);
-}
-
-bool NodeService::find_program(TasksRefused& refused) {
-  if (chdir(job_.tasks.directory.c_str()) != 0) {
-    const int reason = errno;
-    const bool is_mistake = reason == ENOENT || reason == ENOTDIR;
-    refused.status = static_cast<std::uint32_t>(is_mistake ? kExitUsage : kExitOwnFailure);
-    refused.why = "cannot change to '" + job_.tasks.directory + "': " + std::strerror(reason);
-    return false;
-  }
-  const std::vector<std::string> arguments = unpack_words(job_.tasks.arguments);
-  const ProgramPath found = openlapi::find_program(arguments[0], job_.environment.get("PATH"), "");
-  job_.program = found.path;
-  refused.status = static_cast<std::uint32_t>(found.status);
-  refused.why = found.error;
-  return found.status == 0;
 }
 
 // Nobody hears of the tasks any more. A folder beside the lost daemon's tells tkill of this process; without one the

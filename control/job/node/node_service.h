@@ -28,9 +28,6 @@ class NodeService {
   void run();
 
  private:
-  // False: `refused` says why.
-  bool prepare(TasksRefused& refused);
-  bool find_program(TasksRefused& refused);
   void wait_once();
   void serve_connection();
   void take(const daemon::JobMessage& message);

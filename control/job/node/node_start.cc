@@ -9,23 +9,35 @@
 
 #include "control/job/node/node_tasks.h"
 #include "control/job/options/job_options.h"
+#include "control/job/options/program_path.h"
 
 namespace openlapi::jobs {
 
 void NodeTasks::start() {
-  arguments_ = unpack_words(job_.tasks.arguments);
-  std::string error;
-  if (!prepare(error)) return tell_(TasksRefused{kExitOwnFailure, error});
+  TasksRefused refused;
+  if (!prepare(refused)) return tell_(refused);
   TasksStarted started;
   for (std::size_t place = 0; place < job_.this_node().tasks.size(); ++place) {
-    if (!start_task(place, error)) return tell_(TasksRefused{kExitOwnFailure, error});
+    if (!start_task(place, refused.why)) return tell_(refused);
     started.processes.push_back(static_cast<std::uint32_t>(tasks_.back().pid()));
   }
   input_for_task_.reset();
   tell_(started);
 }
 
-bool NodeTasks::prepare(std::string& error) {
+bool NodeTasks::prepare(TasksRefused& refused) {
+  for (const std::string& entry : unpack_words(job_.tasks.environment)) environment_.set_entry(entry);
+  arguments_ = unpack_words(job_.tasks.arguments);
+  const ProgramPath program = find_program(arguments_[0], environment_.get("PATH"), job_.tasks.directory);
+  refused = {static_cast<std::uint32_t>(program.status), program.error};
+  if (program.status != 0) return false;
+  program_ = program.path;
+  environment_.apply_to_pmix_server();
+  refused.status = kExitOwnFailure;
+  return prepare_node(refused.why);
+}
+
+bool NodeTasks::prepare_node(std::string& error) {
   open_files_.raise_for(job_.this_node().tasks.size());
   const char* temporary = std::getenv("TMPDIR");
   if (!cleanup_.open(temporary != nullptr && *temporary != '\0' ? temporary : "/tmp", error)) return false;
@@ -96,7 +108,7 @@ bool NodeTasks::open_input(std::string& error) {
 
 bool NodeTasks::start_task(std::size_t place, std::string& error) {
   const std::uint32_t number = job_.this_node().tasks[place];
-  TaskEnvironment environment = job_.environment;
+  TaskEnvironment environment = environment_;
   std::vector<std::string> variables;
   if (!task_variables(number, variables, error)) return false;
   for (const std::string& variable : variables) environment.set_entry(variable);
@@ -104,7 +116,7 @@ bool NodeTasks::start_task(std::size_t place, std::string& error) {
   environment.set_entry(pages_.variable(place));
   if (job_.tasks.directory.starts_with('/')) environment.set("PWD", job_.tasks.directory);
   const TaskLaunch launch{job_.tasks.is_of_lamexec != 0 ? Launcher::kLamexec : Launcher::kLapirun,
-                          job_.program,
+                          program_,
                           arguments_,
                           job_.tasks.directory,
                           signals_,

@@ -31,12 +31,10 @@ namespace openlapi::jobs {
 // A job as one of its nodes has to start it.
 struct NodeJob {
   StartTasks tasks{};
-  std::size_t here = 0;           // which of its nodes this is; it has tasks
-  std::string program{};          // what is executed
-  TaskEnvironment environment{};  // of `tasks`
-  std::string place{};            // " on n1 (host)", behind what is said of a task; empty: there is but one place
-  std::string partition{};        // not empty: a standalone job (MP_PARTITION), which has no PMIx server
-  int input = -1;                 // task 0's standard input; -1: it comes as TaskInput
+  std::size_t here = 0;     // which of its nodes this is; it has tasks
+  std::string place{};      // " on n1 (host)", behind what is said of a task; empty: there is but one place
+  std::string partition{};  // not empty: a standalone job (MP_PARTITION), which has no PMIx server
+  int input = -1;           // task 0's standard input; -1: it comes as TaskInput
   std::function<void(const char*)> report_phase = [](const char*) {};  // called when a phase of the start is done
 
   const JobNode& this_node() const { return tasks.nodes[here]; }
@@ -75,7 +73,9 @@ class NodeTasks {
 
  private:
   // node_start.cc
-  bool prepare(std::string& error);
+  // False: `refused` says why.
+  bool prepare(TasksRefused& refused);
+  bool prepare_node(std::string& error);
   bool start_server(std::string& error);
   bool task_variables(std::uint32_t task, std::vector<std::string>& variables, std::string& error) const;
   void plan_binding();
@@ -112,7 +112,9 @@ class NodeTasks {
   FirstMeeting meeting_;
   TaskOutputReader output_;
   OpenFileLimit open_files_;
+  TaskEnvironment environment_;
   std::vector<std::string> arguments_;
+  std::string program_;  // what is executed
   std::vector<TaskBinding> bindings_;
   std::vector<TaskProcess> tasks_;
   FileDescriptor input_for_task_;  // task 0's end, until it has it

@@ -11,10 +11,12 @@
 namespace openlapi {
 namespace {
 
-// PMIX_MCA_ are the user's settings of libpmix; all else is an identity. MPICH would believe PMI_.
+constexpr std::string_view kPmixSettings = "PMIX_MCA_";  // the user's, of libpmix; all else is an identity
+
+// MPICH would believe PMI_.
 bool is_identity_of_another_job(std::string_view name) {
   return name.starts_with(kTaskPageVariable) || name.starts_with("PMI_") ||
-         (name.starts_with("PMIX_") && !name.starts_with("PMIX_MCA_"));
+         (name.starts_with("PMIX_") && !name.starts_with(kPmixSettings));
 }
 
 }  // namespace
@@ -49,11 +51,13 @@ std::vector<std::string> TaskEnvironment::entries() const {
   return entries;
 }
 
-void forget_other_job() {
+void TaskEnvironment::apply_to_pmix_server() const {
   std::vector<std::string> names;
   for (char** entry = environ; *entry != nullptr; ++entry)
     if (is_identity_of_another_job(*entry)) names.emplace_back(*entry, std::strcspn(*entry, "="));
   for (const std::string& name : names) unsetenv(name.c_str());
+  for (const auto& [name, value] : variables_)
+    if (name.starts_with(kPmixSettings)) setenv(name.c_str(), value.c_str(), 1);
 }
 
 std::vector<std::string> standalone_variables(std::uint32_t task, std::uint32_t tasks, const std::string& partition) {

@@ -25,12 +25,13 @@ class TaskEnvironment {
 
   std::vector<std::string> entries() const;
 
+  // For a PMIx server in this process: it goes by the tasks' settings of libpmix, and must not believe that it is
+  // somebody in another job.
+  void apply_to_pmix_server() const;
+
  private:
   std::map<std::string, std::string> variables_;
 };
-
-// Removes from this process's environment who it is in another job: libpmix's server must not believe it.
-void forget_other_job();
 
 // The guide's standalone environment (chapter 16) of one task of a job that is all on this node: NAME=value.
 std::vector<std::string> standalone_variables(std::uint32_t task, std::uint32_t tasks, const std::string& partition);

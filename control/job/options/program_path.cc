@@ -29,6 +29,9 @@ ProgramPath refused(const std::string& name, int error) {
 }  // namespace
 
 ProgramPath find_program(const std::string& name, const std::string& search_path, const std::string& directory) {
+  // With a slash a file that is no folder is called so.
+  if (!directory.empty() && access((directory + "/").c_str(), X_OK) != 0)
+    return {"", kExitUsage, "cannot change to '" + directory + "': " + std::strerror(errno)};
   if (name.find('/') != std::string::npos) {
     const int error = executable_error(name, directory);
     return error == 0 ? ProgramPath{name} : refused(name, error);

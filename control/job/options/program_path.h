@@ -7,7 +7,7 @@ namespace openlapi {
 
 struct ProgramPath {
   std::string path{};  // what to execute; if relative, from the tasks' working directory
-  int status = 0;      // else: kExitNotFound or kExitNotExecutable, and
+  int status = 0;      // else: kExitNotFound, kExitNotExecutable or, of the directory, kExitUsage; and
   std::string error{};
 };
 

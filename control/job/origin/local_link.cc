@@ -26,17 +26,14 @@ std::string new_partition(std::string& error) {
 
 }  // namespace
 
-LocalLink::LocalLink(std::string program, bool standalone, const SignalSource& signals)
+LocalLink::LocalLink(bool standalone, const SignalSource& signals)
     : standalone_(standalone),
-      tasks_(job_, signals, nullptr, [this](JobBody body) { listener_->take(0, std::move(body)); }) {
-  job_.program = std::move(program);
-}
+      tasks_(job_, signals, nullptr, [this](JobBody body) { listener_->take(0, std::move(body)); }) {}
 
 // A terminal is not handed over: task 0 is in a process group of its own and would be stopped when it reads.
 bool LocalLink::start(StartTasks job, Listener& listener, std::string& error) {
   listener_ = &listener;
   if (standalone_ && (job_.partition = new_partition(error)).empty()) return false;
-  for (const std::string& entry : unpack_words(job.environment)) job_.environment.set_entry(entry);
   job_.tasks = std::move(job);
   job_.input = isatty(STDIN_FILENO) == 0 ? STDIN_FILENO : -1;
   job_.report_phase = [&listener](const char* what) { listener.report_phase(what); };

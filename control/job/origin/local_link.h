@@ -12,9 +12,9 @@ namespace openlapi::jobs {
 
 class LocalLink final : public NodeLink {
  public:
-  // `program`: what is executed. `standalone`: the tasks get the guide's standalone environment instead of PMIx. Never
-  // destroyed: libpmix's thread lives as long as the process.
-  LocalLink(std::string program, bool standalone, const SignalSource& signals);
+  // `standalone`: the tasks get the guide's standalone environment instead of PMIx. Never destroyed: libpmix's thread
+  // lives as long as the process.
+  LocalLink(bool standalone, const SignalSource& signals);
 
   bool start(StartTasks job, Listener& listener, std::string& error) override;
   void signal(int signal) override { tasks_.take(TaskSignal{static_cast<std::uint32_t>(signal)}); }

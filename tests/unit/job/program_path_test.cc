@@ -56,5 +56,13 @@ TEST_F(ProgramPathTest, LooksForRelativeNamesInTheTasksDirectory) {
   EXPECT_EQ(find_program("tool", "second", folder_).path, "second/tool");
 }
 
+TEST_F(ProgramPathTest, RefusesADirectoryThatIsNone) {
+  const ProgramPath absent = find_program("tool", search_path(), folder_ + "/absent");
+  EXPECT_EQ(absent.status, kExitUsage);
+  EXPECT_EQ(absent.error, "cannot change to '" + folder_ + "/absent': No such file or directory");
+  EXPECT_EQ(find_program("tool", search_path(), folder_ + "/second/tool").error,
+            "cannot change to '" + folder_ + "/second/tool': Not a directory");
+}
+
 }  // namespace
 }  // namespace openlapi

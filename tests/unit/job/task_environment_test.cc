@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 namespace openlapi {
 namespace {
 
@@ -37,6 +39,20 @@ TEST(TaskEnvironment, KeepsTheUsersValueOfADefault) {
   environment.set_default("D", "new");
   EXPECT_EQ(environment.get("A"), "1");
   EXPECT_EQ(environment.get("D"), "new");
+}
+
+TEST(TaskEnvironment, GovernsAPmixServerInThisProcess) {
+  setenv("PMIX_RANK", "3", 1);
+  setenv("PMIX_MCA_gds", "own", 1);
+  setenv("PMIX_MCA_kept", "yes", 1);
+  unsetenv("A");
+  TaskEnvironment(kInherited).apply_to_pmix_server();
+  EXPECT_EQ(std::getenv("PMIX_RANK"), nullptr);
+  EXPECT_STREQ(std::getenv("PMIX_MCA_gds"), "hash");
+  EXPECT_STREQ(std::getenv("PMIX_MCA_kept"), "yes");
+  EXPECT_EQ(std::getenv("A"), nullptr);
+  unsetenv("PMIX_MCA_gds");
+  unsetenv("PMIX_MCA_kept");
 }
 
 TEST(StandaloneVariables, SayWhoTheTaskIsAndWhoIsOnItsNode) {
