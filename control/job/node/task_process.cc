@@ -1,91 +1,16 @@
 #include "control/job/node/task_process.h"
 
-#include <sched.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <fstream>
-#include <memory>
 #include <sstream>
 
-#include "control/base/fork_failure.h"
 #include "control/job/options/job_options.h"
 
 namespace openlapi {
-namespace {
-
-using ProcessorSet = std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)>;
-
-// After fork in a process with threads: only what is safe in a signal handler. strerrordesc_np reads a constant table.
-[[noreturn]] void leave_child(const char* launcher, const char* what, const char* name, int error) {
-  const char* parts[] = {launcher, ": cannot ", what, " '", name, "': ", strerrordesc_np(error), "\n"};
-  for (const char* part : parts) {
-    [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, part, std::strlen(part));
-  }
-  _exit(error == ENOENT || error == ENOTDIR ? kExitNotFound : kExitNotExecutable);
-}
-
-void execute(const TaskStart& start) {
-  execve(start.path, start.arguments, start.environment);
-  if (errno != ENOEXEC) return;
-  // A script without its first line, as shells and execvp run it.
-  std::size_t count = 0;
-  while (start.arguments[count] != nullptr) ++count;
-  auto** arguments = static_cast<char**>(__builtin_alloca((count + 2) * sizeof(char*)));
-  arguments[0] = const_cast<char*>("/bin/sh");
-  arguments[1] = const_cast<char*>(start.path);
-  for (std::size_t i = 1; i <= count; ++i) arguments[i + 1] = start.arguments[i];
-  execve(arguments[0], arguments, start.environment);
-}
-
-[[noreturn]] void run_child(const TaskStart& start, pid_t parent, const cpu_set_t* processors, std::size_t set_size) {
-  setpgid(0, 0);
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(kExitOwnFailure);  // lapirun died before the line above
-  dup2(start.input, STDIN_FILENO);
-  dup2(start.output, STDOUT_FILENO);
-  dup2(start.errors, STDERR_FILENO);
-  setrlimit(RLIMIT_NOFILE, start.open_files);
-  if (processors != nullptr && sched_setaffinity(0, set_size, processors) != 0)
-    leave_child(start.launcher, "bind", start.path, errno);
-  if (start.directory != nullptr && chdir(start.directory) != 0)
-    leave_child(start.launcher, "change to", start.directory, errno);
-  start.signals->restore_in_child();
-  execute(start);
-  leave_child(start.launcher, "run", start.path, errno);
-}
-
-}  // namespace
-
-bool TaskProcess::start(std::uint32_t number, const TaskStart& start, std::string& error) {
-  number_ = number;
-  ProcessorSet set(nullptr, [](cpu_set_t* owned) { CPU_FREE(owned); });
-  std::size_t set_size = 0;
-  if (!start.processors->empty()) {
-    unsigned highest = 0;
-    for (const unsigned processor : *start.processors) highest = processor > highest ? processor : highest;
-    set.reset(CPU_ALLOC(highest + 1));
-    set_size = CPU_ALLOC_SIZE(highest + 1);
-    CPU_ZERO_S(set_size, set.get());
-    for (const unsigned processor : *start.processors) CPU_SET_S(processor, set_size, set.get());
-  }
-  const pid_t parent = getpid();
-  pid_ = fork();
-  if (pid_ == 0) run_child(start, parent, set.get(), set_size);
-  if (pid_ > 0) {
-    setpgid(pid_, pid_);  // whoever comes first; signals to the group must reach it from now on
-    pid_fd_.reset(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
-    if (pid_fd_.is_open()) return true;
-  }
-  error = "cannot start task " + std::to_string(number) + ": " + fork_failure(errno);
-  return false;
-}
 
 bool TaskProcess::check_ended() {
   if (ended_ || pid_ <= 0) return ended_;

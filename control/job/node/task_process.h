@@ -1,39 +1,23 @@
-// One task's process: its start and its end.
+// One task's process, from its start (task_launch.h) to its end.
 #pragma once
 
-#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <cstdint>
 #include <initializer_list>
-#include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
-#include "control/job/node/signal_source.h"
 #include "dataplane/base/file_descriptor.h"
 
 namespace openlapi {
 
-// What a task starts with. Nothing here is owned.
-struct TaskStart {
-  const char* launcher = nullptr;  // its name
-  const char* path = nullptr;
-  char* const* arguments = nullptr;                   // null-terminated
-  char* const* environment = nullptr;                 // null-terminated
-  const char* directory = nullptr;                    // null: lapirun's own
-  const std::vector<unsigned>* processors = nullptr;  // empty: not bound
-  const SignalSource* signals = nullptr;
-  const rlimit* open_files = nullptr;
-  int input = -1;
-  int output = -1;
-  int errors = -1;
-};
-
 class TaskProcess {
  public:
-  // The process has a group of its own and dies with the thread that started it: the main one.
-  bool start(std::uint32_t number, const TaskStart& start, std::string& error);
+  TaskProcess() = default;
+  // Of a child process that leads a group. `pid_fd`: of it.
+  TaskProcess(std::uint32_t number, pid_t pid, FileDescriptor pid_fd)
+      : number_(number), pid_(pid), pid_fd_(std::move(pid_fd)) {}
 
   std::uint32_t number() const { return number_; }
   pid_t pid() const { return pid_; }
