@@ -7,13 +7,12 @@
 
 #include "control/boot/include/boot.h"
 #include "control/boot/include/lam-ssi-boot.h"
-#include "control/boot/modules/module_algorithms.h"
 
 namespace openlapi::boot {
 
-// Of a `Module`: kName, kPriority, kAlgorithm (of those that the user does not choose among), is_available() (false: it
-// is not to be used here) and functions with the names, parameters and results of the interface; without
-// start_application it has no helpers.
+// Of a `Module`: kName, kPriority, kStartProcesses (its lsba_start_rte_procs), is_available() (false: it is not to be
+// used here) and functions with the names, parameters and results of the interface; without start_application it has no
+// helpers.
 template <typename Module>
 class BuiltInModule {
  public:
@@ -42,7 +41,7 @@ class BuiltInModule {
         .lsba_allocate_nodes = call<&Module::allocate_nodes>,
         .lsba_verify_nodes = call<&Module::verify_nodes>,
         .lsba_prepare_boot = call<&Module::prepare_boot>,
-        .lsba_start_rte_procs = start_rte_procs,
+        .lsba_start_rte_procs = Module::kStartProcesses,
         .lsba_deallocate_nodes = lam_deallocate_nodes,
         .lsba_start_application = start_application(),
         .lsba_start_rte_proc = call<&Module::start_rte_proc>,
@@ -67,10 +66,6 @@ class BuiltInModule {
     } else {
       return nullptr;
     }
-  }
-
-  static int start_rte_procs(lamnode* nodes, int nnodes, lam_ssi_boot_proc_t which, int* num_started) {
-    return boot_as_asked(Module::kAlgorithm, nodes, nnodes, which, num_started);
   }
 
   static inline std::optional<Module> module_{};

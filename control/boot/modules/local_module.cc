@@ -9,7 +9,7 @@
 #include "control/boot/include/lam-ssi-boot.h"
 #include "control/boot/modules/built_in_module.h"
 #include "control/boot/modules/built_in_modules.h"
-#include "control/boot/modules/module_algorithms.h"
+#include "control/boot/modules/module_operations.h"
 #include "control/boot/nodes/node_array.h"
 #include "control/boot/processes/local_processes.h"
 
@@ -21,7 +21,7 @@ class Module {
  public:
   static constexpr const char* kName = "local";
   static constexpr int kPriority = 5;  // below a remote shell's 10
-  static constexpr BootAlgorithm kAlgorithm = lam_ssi_boot_base_alg_linear_windowed;
+  static constexpr auto kStartProcesses = boot_windowed_unless_asked;
 
   static bool is_available() { return true; }
   int parse_options(OPT* args, int bhost_schema_args) { return hosts_.parse_options(args, bhost_schema_args); }

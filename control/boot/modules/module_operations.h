@@ -15,9 +15,7 @@ class ModuleOperations final : public TreeOperations {
   ModuleOperations(const lam_ssi_boot_actions_1_1_0_t& actions, const BootRequest& request, TopologyOrigin origin)
       : actions_(actions), request_(request), origin_(std::move(origin)) {}
 
-  bool start(lamnode& node, lam_ssi_boot_proc_t which) override {
-    return actions_.lsba_start_rte_proc(&node, which) == 0;
-  }
+  bool start(lamnode& node, lam_ssi_boot_proc_t which) override;
   bool open_server(lamnode* nodes, int count) override { return actions_.lsba_open_srv_connection(nodes, count) == 0; }
   bool receive(lamnode* nodes, int count) override { return actions_.lsba_receive_lamd_info(nodes, count) == 0; }
   bool close_server() override { return actions_.lsba_close_srv_connection() == 0; }
@@ -37,5 +35,10 @@ class ModuleOperations final : public TreeOperations {
   const BootRequest request_;
   const TopologyOrigin origin_;
 };
+
+// What built-in modules have for lsba_start_rte_procs: the algorithm that LAM_MPI_SSI_boot_base_algorithm names, else
+// this one; daemons with the startup protocol.
+int boot_threaded_unless_asked(lamnode* nodes, int nnodes, lam_ssi_boot_proc_t which, int* num_started);
+int boot_windowed_unless_asked(lamnode* nodes, int nnodes, lam_ssi_boot_proc_t which, int* num_started);
 
 }  // namespace openlapi::boot

@@ -15,7 +15,7 @@
 #include "control/boot/include/lam-ssi-boot.h"
 #include "control/boot/modules/built_in_module.h"
 #include "control/boot/modules/built_in_modules.h"
-#include "control/boot/modules/module_algorithms.h"
+#include "control/boot/modules/module_operations.h"
 #include "control/boot/modules/slurm_allocation.h"
 #include "control/boot/nodes/node_array.h"
 #include "control/boot/processes/agent_process.h"
@@ -33,7 +33,7 @@ class Module {
  public:
   static constexpr const char* kName = "slurm";
   static constexpr int kPriority = 50;
-  static constexpr BootAlgorithm kAlgorithm = lam_ssi_boot_base_alg_thread;
+  static constexpr auto kStartProcesses = boot_threaded_unless_asked;
 
   static bool is_available();
   int parse_options(OPT* args, int bhost_schema_args);
