@@ -1,5 +1,5 @@
 // Command lines of remote shells, and what their failures are called.
-#include "control/boot/modules/rsh_command.h"
+#include "control/boot/modules/rsh_module.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>
