@@ -1,12 +1,23 @@
-#include "control/boot/modules/module_selection.h"
-
+// lam_ssi_boot_open, _select, _close: the life of boot modules in this process, in the order of the specification's
+// table 1.
 #include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "control/boot/errors/boot_error.h"
+#include "control/boot/include/lam-ssi-boot.h"
 #include "control/boot/modules/built_in_modules.h"
+#include "control/boot/startup/dropped_connections.h"
+#include "control/boot/startup/startup_protocol.h"
+#include "control/ssi/module_finder.h"
 
 namespace openlapi::boot {
 namespace {
+
+using ssi::FoundModule;
 
 constexpr int kHighestPriority = 100;
 
@@ -54,7 +65,38 @@ bool has_boot_functions(const lam_ssi_boot_actions_1_1_0_t& actions) {
          actions.lsba_start_rte_procs != nullptr && actions.lsba_deallocate_nodes != nullptr;
 }
 
-}  // namespace
+class ModuleSelection {
+ public:
+  ModuleSelection() = default;
+  ~ModuleSelection() { close(); }
+  ModuleSelection(const ModuleSelection&) = delete;
+  ModuleSelection& operator=(const ModuleSelection&) = delete;
+
+  // Finds the modules and calls each one's open function. Throws BootError: none is left.
+  void open(OPT* options);
+  // Initialises all that are open and keeps the one with the highest priority (above 100 counts as 100; among equals
+  // the first found); finalises and closes the others. Throws BootError: none wants to be used.
+  void select(lam_ssi_boot_location_t where);
+  // Finalises and closes what is open.
+  void close();
+
+  // nullptr before select.
+  const lam_ssi_boot_actions_1_1_0_t* actions() const { return actions_ ? &*actions_ : nullptr; }
+  const std::string& name() const { return name_; }
+
+ private:
+  struct OpenModule {
+    FoundModule found{};
+    bool initialised = false;
+  };
+  void close_module(OpenModule& module);
+
+  const ssi::ModuleKind kind_{"boot", lam_ssi_boot_did, lam_ssi_boot_verbose};
+  std::string named_;
+  std::vector<OpenModule> modules_{};
+  std::string name_{};
+  std::optional<lam_ssi_boot_actions_1_1_0_t> actions_{};
+};
 
 void ModuleSelection::open(OPT* options) {
   named_ = kind_.named_module();
@@ -113,4 +155,63 @@ void ModuleSelection::close_module(OpenModule& module) {
   ssi::close_module(kind_, module.found);
 }
 
+constexpr int kStandardError = 2;
+constexpr int kSilent = -1;
+constexpr int kVerboseOfV = 0;
+constexpr int kVerboseOfD = 1000;
+
+std::unique_ptr<ModuleSelection> selection;
+
+void set_verbosity(OPT* options) {
+  int level = kSilent;
+  if (ao_taken(options, "v") != 0) level = kVerboseOfV;
+  if (ao_taken(options, "d") != 0) level = kVerboseOfD;
+  lam_ssi_boot_verbose = ssi::ModuleKind("boot", lam_ssi_boot_did, lam_ssi_boot_verbose).verbose_parameter(level);
+  lam_ssi_boot_did = kStandardError;
+}
+
+void open(OPT* options) {
+  if (selection) throw BootError("the boot SSI is open already");
+  set_verbosity(options);
+  lam_ssi_boot_optd = options;
+  auto opened = std::make_unique<ModuleSelection>();
+  opened->open(options);
+  selection = std::move(opened);
+}
+
+}  // namespace
 }  // namespace openlapi::boot
+
+using namespace openlapi::boot;
+
+int lam_ssi_boot_open(OPT* args) {
+  return catch_errors(LAMERROR, [&] {
+    open(args);
+    return 0;
+  });
+}
+
+int lam_ssi_boot_select(lam_ssi_boot_location_t where) {
+  return catch_errors(LAMERROR, [&] {
+    if (!selection) throw BootError("lam_ssi_boot_select before lam_ssi_boot_open");
+    if (selection->actions() != nullptr) throw BootError("a boot module is selected already: " + selection->name());
+    selection->select(where);
+    return 0;
+  });
+}
+
+const lam_ssi_boot_actions_1_1_0_t* lam_ssi_boot_selected_actions() {
+  return selection ? selection->actions() : nullptr;
+}
+
+const char* lam_ssi_boot_selected_name() {
+  return selection && selection->actions() != nullptr ? selection->name().c_str() : nullptr;
+}
+
+int lam_ssi_boot_close() {
+  selection.reset();
+  forget_daemons();
+  report_dropped_connections();
+  lam_ssi_boot_optd = nullptr;
+  return 0;
+}

@@ -1,4 +1,4 @@
-// The command lines of a remote shell's agent, and what its failures mean.
+// Of boot module rsh: the command lines of a remote shell's agent, and what its failures mean.
 #pragma once
 
 #include <chrono>
