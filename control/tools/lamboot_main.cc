@@ -14,7 +14,6 @@
 #include "control/daemon/session/tool_client.h"
 #include "control/tools/boot_descendants.h"
 #include "control/tools/boot_sequence.h"
-#include "control/tools/boot_turn.h"
 #include "control/tools/tool_main.h"
 
 namespace openlapi::daemon {
