@@ -1,6 +1,7 @@
 #include "api/context/open_error.h"
 
 #include "api/arguments/messages.h"
+#include "nic/modules/announced_modules.h"
 
 namespace openlapi {
 namespace {
@@ -76,8 +77,16 @@ void print_notice(Notice notice, int info_level, const std::string& text) {
 }
 
 lapi_dev_t device_of(std::string_view transport) {
-  if (transport == "verbs") return LAPI_DEV_VERBS;
-  if (transport == "dpdk") return LAPI_DEV_DPDK;
+  const ModuleAnnouncement* const module = announced_module(transport);
+  if (module == nullptr) return LAPI_DEV_NONE;
+  switch (module->kind) {
+    case DeviceKind::none:
+      break;
+    case DeviceKind::rdma:
+      return LAPI_DEV_VERBS;
+    case DeviceKind::ethernet:
+      return LAPI_DEV_DPDK;
+  }
   return LAPI_DEV_NONE;
 }
 

@@ -9,21 +9,12 @@
 #include <optional>
 #include <utility>
 
+#include "api/wiring/module_settings.h"
+#include "api/wiring/setting_row.h"
 #include "dataplane/base/whole_number.h"
 
 namespace openlapi {
 namespace {
-
-// One row of the table: everything that is known about a variable.
-struct SettingRow {
-  const char* name;
-  const char* type;
-  std::string allowed;
-  std::string default_value;
-  const char* meaning;
-  FailureKind failure;  // of a wrong value
-  bool (*store)(std::string_view text, Settings& settings);
-};
 
 // ---- numbers ----
 
@@ -47,7 +38,7 @@ bool store_integer(std::string_view text, Settings& settings) {
 }
 
 template <int Settings::*Member, int Min, int Max>
-SettingRow integer_row(const char* name, FailureKind failure, const char* meaning, std::string default_value = "") {
+SettingRow integer_row(const char* name, FailureKind failure, std::string meaning, std::string default_value = "") {
   if (default_value.empty()) default_value = std::to_string(Settings{}.*Member);
   return {name,
           "integer",
@@ -108,8 +99,6 @@ constexpr Word<PacketAuthentication> kPacketAuthentications[] = {
     {"auto", PacketAuthentication::kByNetwork}, {"no", PacketAuthentication::kNo}, {"yes", PacketAuthentication::kYes}};
 constexpr Word<ThreadPolicy> kThreadPolicies[] = {
     {"adaptive", ThreadPolicy::adaptive}, {"spin", ThreadPolicy::spin}, {"sleep", ThreadPolicy::sleep}};
-constexpr Word<PacketService> kVerbsPackets[] = {
-    {"auto", PacketService::by_rule}, {"ud", PacketService::datagrams}, {"rc", PacketService::connections}};
 constexpr Word<SecretSource> kSecretSources[] = {{"file", SecretSource::kFile},
                                                  {"partition", SecretSource::kPartition}};
 constexpr Word<bool> kYesNo[] = {{"yes", true}, {"no", false}};
@@ -127,7 +116,7 @@ bool store_word(std::string_view text, Settings& settings) {
 }
 
 template <auto Member, const auto& Words, Case Rule>
-SettingRow word_row(const char* name, FailureKind failure, const char* meaning, std::string default_value = "") {
+SettingRow word_row(const char* name, FailureKind failure, std::string meaning, std::string default_value = "") {
   std::string allowed = "one of";
   for (const auto& word : Words) {
     allowed.append(" ").append(word.text);
@@ -156,11 +145,6 @@ std::string_view take_until(std::string_view& text, char separator) {
   const std::string_view piece = text.substr(0, end);
   text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
   return piece;
-}
-
-bool store_dpdk_arguments(std::string_view text, Settings& settings) {
-  settings.module_arguments["dpdk"] = text;
-  return true;
 }
 
 bool store_modules(std::string_view text, Settings& settings) {
@@ -238,29 +222,26 @@ bool store_network_statement(std::string_view text, Settings& settings) {
 
 // ---- the table ----
 
-std::vector<SettingRow> communication_rows() {
+std::vector<SettingRow> network_rows() {
   return {
       word_row<&Settings::message_api, kMessageApis, Case::kAsWritten>(
           "MP_MSG_API", FailureKind::message_interfaces, "which interfaces the job uses; mpi alone is none of them",
           "lapi under a launcher; a standalone task must set it"),
       word_row<&Settings::library, kLibraries, Case::kAsWritten>(
           "MP_EUILIB", FailureKind::transport, "how tasks of different nodes talk: ip is UDP, us is user space"),
-      {"MP_EUIDEVICE", "text",
-       "the name of a network interface, of an RDMA device (DEVICE[:PORT[:GID_INDEX]]) or of DPDK devices, sn_single "
-       "or sn_all",
-       "any that fits", "the adapter to use; AIX names without such a device count as not set", FailureKind::setting,
+      {"MP_EUIDEVICE", "text", adapter_names() + ", sn_single or sn_all", "any that fits",
+       "the adapter to use; AIX names without such a device count as not set", FailureKind::setting,
        store_text<&Settings::device>},
-      {"OPENLAPI_MODULES", "list", "names of letters, digits and _, with commas between them", "verbs,dpdk",
+      {"OPENLAPI_MODULES", "list", "names of letters, digits and _, with commas between them", usual_modules_text(),
        "user space transports, the preferred one first; each is a library libopenlapi-NAME.so", FailureKind::setting,
        store_modules},
       {"OPENLAPI_LIBRARY_FOLDER", "text", "a folder", "openlapi, in the folder that liblapi.so is in or beside it",
        "where the libraries of user space transports are", FailureKind::setting, store_text<&Settings::library_folder>},
-      word_row<&Settings::packet_service, kVerbsPackets, Case::kEither>(
-          "OPENLAPI_VERBS_PACKETS", FailureKind::setting,
-          "packets over RDMA: ud as datagrams, rc through connections, auto connects to peers that are sent much"),
-      {"OPENLAPI_DPDK_ARGUMENTS", "text", "arguments of DPDK's environment (EAL), with spaces between them",
-       "none besides openlapi's own", "memory, virtual devices and drivers of a task's DPDK", FailureKind::setting,
-       store_dpdk_arguments},
+  };
+}
+
+std::vector<SettingRow> path_rows() {
+  return {
       {"MP_INSTANCES", "integer",
        "an integer from 1 on, or max (in either case); more than " + std::to_string(Settings::kMaxInstances) +
            " means " + std::to_string(Settings::kMaxInstances),
@@ -274,8 +255,9 @@ std::vector<SettingRow> communication_rows() {
           "yes under a launcher; no for a standalone task"),
       word_row<&Settings::packet_authentication, kPacketAuthentications, Case::kEither>(
           "OPENLAPI_PACKET_AUTH", FailureKind::setting,
-          "whether every packet over UDP and DPDK carries a keyed tag, against who can see packets; auto: over UDP, in "
-          "jobs of several hosts and standalone ones; the same in all tasks"),
+          "whether every packet over " + networks_with_tags() +
+              " carries a keyed tag, against who can see packets; auto: over UDP, in jobs of several hosts and "
+              "standalone ones; the same in all tasks"),
   };
 }
 
@@ -380,7 +362,8 @@ std::vector<SettingRow> diagnostic_rows() {
 const std::vector<SettingRow>& setting_rows() {
   static const std::vector<SettingRow> rows = [] {
     std::vector<SettingRow> all;
-    for (auto group : {communication_rows(), standalone_rows(), tuning_rows(), diagnostic_rows()}) {
+    for (auto group :
+         {network_rows(), module_rows(), path_rows(), standalone_rows(), tuning_rows(), diagnostic_rows()}) {
       for (SettingRow& row : group) all.push_back(std::move(row));
     }
     return all;
@@ -394,8 +377,6 @@ std::string_view present_value(const ReadEnvironment& read, const SettingRow& ro
 }
 
 }  // namespace
-
-std::vector<std::string> usual_modules() { return {"verbs", "dpdk"}; }
 
 std::string SettingError::message() const { return variable + "=" + value + ": allowed is " + allowed; }
 

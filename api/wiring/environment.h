@@ -22,7 +22,6 @@
 
 #include "api/wiring/failure.h"
 #include "dataplane/poller/thread_pacing.h"
-#include "dataplane/transport/transport_module.h"
 
 namespace openlapi {
 
@@ -46,7 +45,7 @@ struct NetworkInstance {
   bool operator==(const NetworkInstance&) const = default;
 };
 
-// The transports of user space mode that come with the library. Only this list names them; each describes itself.
+// The transports of user space mode that come with the library (nic/modules).
 std::vector<std::string> usual_modules();
 
 // What the environment asks for. A default-constructed object is the result of an empty environment.
@@ -63,8 +62,7 @@ struct Settings {
   std::string device;                // empty: any; see names_aix_device()
   std::vector<std::string> modules = usual_modules();  // of user space mode, the preferred one first
   std::string library_folder;        // of the modules; empty: beside the library
-  PacketService packet_service = PacketService::by_rule;
-  std::map<std::string, std::string> module_arguments;  // by module: more arguments for the library below it
+  std::map<std::string, std::string> module_arguments;  // by module: what its own variable says; words in lower case
   int instances = 0;           // 0: not asked for
   SharedMemoryUse shared_memory = SharedMemoryUse::kByLauncher;
   PacketAuthentication packet_authentication = PacketAuthentication::kByNetwork;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "api/wiring/info_level.h"
+#include "nic/modules/announced_modules.h"
 
 namespace openlapi {
 namespace {
@@ -16,15 +17,20 @@ void say_unused(const char* variable, const std::string& value) {
                variable, value.c_str());
 }
 
+void say_if_unused(const char* variable) {
+  const char* value = std::getenv(variable);
+  if (value != nullptr && *value != '\0') say_unused(variable, value);
+}
+
 // What was asked of a network that no task needs.
 void say_what_is_unused(const JobPaths& paths, const Settings& settings) {
   if (settings.library == CommunicationLibrary::kUserSpace) say_unused("MP_EUILIB", "us");
   if (settings.use_bulk) say_unused("MP_USE_BULK_XFER", "yes");
-  for (const char* name : {"MP_EUIDEVICE", "MP_INSTANCES", "MP_LAPI_INET_ADDR", "MP_LAPI_NETWORK", "OPENLAPI_MODULES",
-                           "OPENLAPI_DPDK_ARGUMENTS"}) {
-    const char* value = std::getenv(name);
-    if (value != nullptr && *value != '\0') say_unused(name, value);
+  for (const char* name :
+       {"MP_EUIDEVICE", "MP_INSTANCES", "MP_LAPI_INET_ADDR", "MP_LAPI_NETWORK", "OPENLAPI_MODULES"}) {
+    say_if_unused(name);
   }
+  for (const ModuleAnnouncement& module : announced_modules()) say_if_unused(module.variable.name.data());
   if (paths.adapter_name != nullptr) say_unused("adapter_name", paths.adapter_name);
 }
 

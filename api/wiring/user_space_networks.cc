@@ -101,7 +101,6 @@ ModuleRequest UserSpace::module_request(const Candidate& candidate) const {
   const auto arguments = request_.settings.module_arguments.find(candidate.name);
   if (arguments != request_.settings.module_arguments.end()) request.arguments = arguments->second;
   request.packet_size = static_cast<std::uint32_t>(request_.settings.udp_packet_size);
-  request.packet_service = request_.settings.packet_service;
   request.instance = request_.instance;
   request.task = request_.bootstrap.rank();
   request.tasks = request_.bootstrap.size();

@@ -15,7 +15,7 @@
 namespace openlapi {
 
 // Increased with every change of this file or of the declarations in transport.h.
-inline constexpr std::uint32_t kTransportModuleVersion = 12;
+inline constexpr std::uint32_t kTransportModuleVersion = 13;
 
 // A device that the module found on this machine: for people, and for the choice among several.
 struct ModuleDevice {
@@ -33,16 +33,11 @@ struct ModuleDevice {
   std::array<std::uint8_t, 12> network{};
 };
 
-// How packets travel over adapters that know both services: by the transport's own rule, always as datagrams, or
-// through connections from the first packet on.
-enum class PacketService : std::uint8_t { by_rule, datagrams, connections };
-
 // What a context asks a module for.
 struct ModuleRequest {
   std::string device;             // as the user named it, in the module's own syntax; empty: any
-  std::string arguments;          // more arguments for the library below the module; empty: none
+  std::string arguments;          // what the module's own variable says (nic/modules); empty: nothing
   std::uint32_t packet_size = 0;  // bytes at most; 0: the module chooses
-  PacketService packet_service = PacketService::by_rule;
   std::uint32_t instance = 1;  // of the context in its task, 1 to 16
   std::uint32_t task = 0;
   std::uint32_t tasks = 1;

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "dataplane/base/whole_number.h"
+#include "nic/modules/verbs_announcement.h"
 #include "nic/verbs/verbs_transport.h"
 
 namespace openlapi::verbs {
@@ -83,10 +84,10 @@ bool parse_preference(const std::string& text, PortPreference& preference, std::
 
 bool configure(const ModuleRequest& request, VerbsConfig& config, std::string& reason) {
   config.bulk = true;  // the job's switches and each transfer's hints decide when it is used
-  config.connections = request.packet_service != PacketService::datagrams;
+  config.connections = request.arguments != kPacketsAsDatagrams;
   config.link_status = true;  // also of the only adapter, whose address may change
   config.tasks = request.tasks;
-  if (request.packet_service == PacketService::connections) config.connection_limits.packets_before_asking = 1;
+  if (request.arguments == kPacketsThroughConnections) config.connection_limits.packets_before_asking = 1;
   return parse_preference(request.device, config.port, reason);
 }
 

@@ -47,7 +47,9 @@ MAY_INCLUDE = {
     "nic/links": ["dataplane/base"],
     "nic/udp": ["nic/links", "dataplane/transport", "dataplane/base"],
     "nic/dpdk": ["dataplane/transport", "dataplane/base"],
-    "nic/verbs": ["dataplane/transport", "dataplane/base"],
+    "nic/verbs": ["nic/modules", "dataplane/transport", "dataplane/base"],
+    # What modules say of themselves while they are not loaded.
+    "nic/modules": [],
     "shm": ["dataplane/transport", "dataplane/base"],
     # What several of the parts of control need.
     "control/base": ["dataplane/base"],
@@ -95,10 +97,10 @@ MAY_INCLUDE = {
     "api/rpi/lapi": ["api/rpi/include", "api/rpi/matching", "control/ssi", "control/boot/include", "control/client", "api/wiring",
                      "dataplane/transport", "dataplane/endpoint", "dataplane/host", "dataplane/poller", "dataplane/base"],
     # What opens transports for any face, and knows of no face. It names two; those of user space are modules.
-    "api/wiring": ["nic/links", "nic/udp", "shm", "control/client", "dataplane/transport", "dataplane/endpoint", "dataplane/host", "dataplane/poller",
+    "api/wiring": ["nic/links", "nic/modules", "nic/udp", "shm", "control/client", "dataplane/transport", "dataplane/endpoint", "dataplane/host", "dataplane/poller",
                    "dataplane/base"],
     "api/arguments": ["api/include", "api/wiring", "dataplane/layout", "dataplane/base"],
-    "api/context": ["api/include", "api/arguments", "api/wiring", "shm", "control/client", "dataplane/transport",
+    "api/context": ["api/include", "api/arguments", "api/wiring", "nic/modules", "shm", "control/client", "dataplane/transport",
                     "dataplane/endpoint", "dataplane/sync", "dataplane/peers",
                     "dataplane/counter", "dataplane/host", "dataplane/layout", "dataplane/poller", "dataplane/tuning.h",
                     "dataplane/base"],

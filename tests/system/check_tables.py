@@ -4,8 +4,8 @@
 usage: check_tables.py SOURCE_ROOT
        check_tables.py --self-test SOURCE_ROOT
 
-Every code of every call's comment in lapi.h, every variable of api/wiring/environment.cc, every query of LAPI_Qenv and
-every field of lapi_info_t and lapi_return_info_t has a row. A row says `program`: title of each case, separated by
+Every code of every call's comment in lapi.h, every variable of api/wiring/environment.cc and nic/modules, every query
+of LAPI_Qenv and every field of lapi_info_t and lapi_return_info_t has a row. A row says `program`: title of each case, separated by
 semicolons, or "never: why"; "no test" is refused. In failover.md it may also say "not yet: what" or "bed: which". A case that is to show a code has to be of a program in which the code
 is written, or in a header of this folder that it includes.
 With --self-test things are taken out of the table and put into it, and each has to be found.
@@ -199,7 +199,8 @@ def check(root, text):
     programs = read_programs(root)
     tables = read_tables(text)
     wanted = {
-        "variable": set(VARIABLE.findall((root / "api/wiring/environment.cc").read_text())),
+        "variable": {name for source in [root / "api/wiring/environment.cc", *(root / "nic/modules").glob("*.h")]
+                     for name in VARIABLE.findall(source.read_text())},
         "attribute": queries_of(header),
         "field of lapi_info_t": fields_of(header, "lapi_info_t"),
         "field of lapi_return_info_t": fields_of(header, "lapi_return_info_t"),

@@ -349,10 +349,10 @@ TEST(Environment, PlaceOfTheDataplaneThread) {
 }
 
 TEST(Environment, PacketsOverRdmaGoAsOneOfThreeWordsSays) {
-  EXPECT_EQ(accepted({}).packet_service, PacketService::by_rule);
-  EXPECT_EQ(accepted({{"OPENLAPI_VERBS_PACKETS", "auto"}}).packet_service, PacketService::by_rule);
-  EXPECT_EQ(accepted({{"OPENLAPI_VERBS_PACKETS", "ud"}}).packet_service, PacketService::datagrams);
-  EXPECT_EQ(accepted({{"OPENLAPI_VERBS_PACKETS", "RC"}}).packet_service, PacketService::connections);
+  EXPECT_EQ(accepted({}).module_arguments.count("verbs"), 0u);
+  EXPECT_EQ(accepted({{"OPENLAPI_VERBS_PACKETS", "auto"}}).module_arguments.at("verbs"), "auto");
+  EXPECT_EQ(accepted({{"OPENLAPI_VERBS_PACKETS", "ud"}}).module_arguments.at("verbs"), "ud");
+  EXPECT_EQ(accepted({{"OPENLAPI_VERBS_PACKETS", "RC"}}).module_arguments.at("verbs"), "rc");
   const SettingError error = refused({{"OPENLAPI_VERBS_PACKETS", "xrc"}});
   EXPECT_EQ(error.kind, FailureKind::setting);
   EXPECT_EQ(error.message(), "OPENLAPI_VERBS_PACKETS=xrc: allowed is one of auto ud rc (in either case)");
