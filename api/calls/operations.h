@@ -70,17 +70,17 @@ template <auto Begin, class Request>
     if (memory_is_short()) return LAPI_ERR_MEMORY_EXHAUSTED;
     if (call.error() == LAPI_SUCCESS) {
       const bool guest = context.running() == RunningHandler::none;
-      if (guest && !context.has_room_for_guests()) return EAGAIN;
-      if (guest) context.begin_guest_call();
+      if (guest && !context.guests().has_room()) return EAGAIN;
+      if (guest) context.guests().begin_call();
       const Submit result = (context.endpoint().*Begin)(request);
-      if (guest) context.end_guest_call();
+      if (guest) context.guests().end_call();
       if (result != Submit::accepted) return is_refusal(result) ? refusal_code(result) : EAGAIN;
-      if (guest) context.after_guest_calls();
+      if (guest) context.guests().after_calls();
       return LAPI_SUCCESS;
     }
   }
   auto kept = std::make_unique<KeptOperation<Begin, Request>>(handle, request, context.copy_limit());
-  return context.leave_call(std::move(kept));
+  return context.guests().leave_call(std::move(kept));
 }
 
 // One operation: takes the lock, calls the engine's function that begins it, and does what the call has to do at its

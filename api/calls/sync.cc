@@ -17,7 +17,7 @@ int PLAPI_Setcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val) {
   if (context == nullptr) return refuse_handle(hndl);
   if (cntr == nullptr && context->checks_arguments()) return refuse_null(LAPI_ERR_CNTR_NULL, "cntr");
   if (in_handler_inside() && !context->context_lock().owned_by_caller()) [[unlikely]]
-    return run_call([&] { return context->set_counter_as_guest(hndl, cntr, val); });
+    return run_call([&] { return context->guests().set_counter(hndl, cntr, val); });
   tell_release(cntr);
   value_of(cntr).store(val, std::memory_order_seq_cst);
   context->counter_was_set(cntr);

@@ -10,10 +10,8 @@
 
 #include "api/arguments/refusal.h"
 #include "api/context/context_resources.h"
-#include "api/context/memory_reserve.h"
 #include "api/context/path_report.h"
 #include "dataplane/base/memory_fault_guard.h"
-#include "dataplane/base/own_memory.h"
 #include "dataplane/counter/counters.h"
 #include "dataplane/endpoint/fault_explanation.h"
 #include "dataplane/sync/fences.h"
@@ -73,23 +71,6 @@ bool holds_some_lock() {
 
 void FreeContextResources::operator()(ContextResources* resources) const { delete resources; }
 
-Nanoseconds Context::now() { return resources_->clock.now(); }
-
-StepOutcome Context::progress(Step step) {
-  if (memory_short_ || memory_is_short()) [[unlikely]]
-    watch_memory();
-  const unsigned moved = endpoint_->progress(step);
-  if (attention_) [[unlikely]]
-    attend();
-  return {moved, lock_.wanted()};
-}
-
-// What arrives needs memory, so that it waits where it is while the reserve runs low. Nothing is lost by that.
-void Context::watch_memory() {
-  memory_short_ = memory_is_short();
-  endpoint_->hold_arrivals(memory_short_ && reserve_room() < kRoomForArrivals);
-}
-
 bool Context::reserve() {
   bool expected = false;
   return reserved_.compare_exchange_strong(expected, true, std::memory_order_acquire);
@@ -97,16 +78,16 @@ bool Context::reserve() {
 
 void Context::open(ContextResourcesPointer resources) {
   resources_ = std::move(resources);
-  endpoint_ = resources_->endpoint.get();
+  engine_.begin(*resources_->endpoint, resources_->clock);
   poller_ = resources_->poller.get();
   tasks_ = resources_->bootstrap->size();
   own_task_ = resources_->bootstrap->rank();
   recovery_.begin();
-  max_user_header_ = endpoint_->sizes().user_header;
+  max_user_header_ = endpoint().sizes().user_header;
   copy_limit_ = static_cast<std::uint32_t>(resources_->settings.retransmit_buffer_size);
-  guests_.set_closed(false);
-  lock_.set_guests(this);
-  closing_ = resources_released_ = attention_ = memory_short_ = false;
+  guests_.begin();
+  context_lock().set_guests(&guests_);
+  closing_ = resources_released_ = false;
   collectives_.begin();
   handlers_.begin();
   sends_reported_ = receives_reported_ = 0;
@@ -130,7 +111,7 @@ std::shared_ptr<Bell> Context::set_polling_mode(bool polling) {
 void Context::set_check_arguments(bool check) {
   if (check) catch_memory_faults();
   check_arguments_.store(check, std::memory_order_relaxed);
-  endpoint_->guard_layouts(check);
+  endpoint().guard_layouts(check);
 }
 
 void Context::terminate() {
@@ -144,10 +125,10 @@ void Context::terminate() {
   CompletionThreads& completions = *resources_->completions;
   poller.request_stop();
   completions.request_stop();
-  lock_.unlock();
+  unlock();
   poller.join(kJoinAtMost);
   completions.join(kJoinAtMost);
-  lock_.lock();
+  lock();
   resources_released_ = true;
   count_closed_context();
   unpin();
@@ -168,8 +149,8 @@ void Context::drain() {
   const Nanoseconds until = now() + static_cast<Nanoseconds>(resources_->settings.term_wait) * kSecond;
   const bool below_callback = in_context_callback();
   auto finished = [&] {
-    const bool done = endpoint_->drained() && endpoint_->unfinished().not_answered == 0 &&
-                      endpoint_->unfinished().not_accepted_of_own == 0;
+    const bool done = endpoint().drained() && endpoint().unfinished().not_answered == 0 &&
+                      endpoint().unfinished().not_accepted_of_own == 0;
     return (done && (below_callback || resources_->completions->idle())) || now() >= until;
   };
   struct Drained final : WaitCondition {
@@ -182,29 +163,20 @@ void Context::drain() {
   poller_->enter();
   poller_->wait(condition);
   poller_->leave();
-  say_left("other tasks have not taken", endpoint_->drained() ? 0 : endpoint_->unfinished().not_taken, "message");
-  say_left("other tasks have not answered", endpoint_->unfinished().not_answered, "request");
-  say_left("its own header handlers have not taken", endpoint_->unfinished().not_accepted_of_own, "message");
+  say_left("other tasks have not taken", endpoint().drained() ? 0 : endpoint().unfinished().not_taken, "message");
+  say_left("other tasks have not answered", endpoint().unfinished().not_answered, "request");
+  say_left("its own header handlers have not taken", endpoint().unfinished().not_accepted_of_own, "message");
   if (resources_->settings.info_level >= kLevelInformation) {
-    print_paths(*endpoint_, *resources_->routes, *resources_->bootstrap, now());
+    print_paths(endpoint(), *resources_->routes, *resources_->bootstrap, now());
   }
 }
 
-void Context::run_handler(const CompletionRun& run) { handlers_.run_in_thread(run); }
-
-void Context::handler_returned(const CompletionRun& run) {
-  endpoint_->completion_returned(run);
-  wake_sleepers();
-  after_call();
-}
-
-// The safe point: the engine is not on the stack, no handler runs.
 void Context::attend() {
   if (running() != RunningHandler::none) return;
   pin();
   handlers_.deliver_faults();
   if (collectives_.left_alone()) collectives_.tend();
-  attention_ = collectives_.left_alone() || handlers_.has_faults();
+  engine_.set_attention(collectives_.left_alone() || handlers_.has_faults());
   wake_sleepers();  // their waits may have become hopeless
   unpin();
 }
@@ -217,51 +189,51 @@ void Context::thread_begins() {
 }
 
 void Context::thread_ends() {
-  lock_.lock();
+  lock();
   unpin();
-  lock_.unlock();
+  unlock();
 }
 
 void Context::free_resources() {
   // Pairs with look(): either it has found the handle closed, or it is counted; it waits for nobody.
   while (lookers_.load(std::memory_order_seq_cst) != 0) sched_yield();
   ContextResourcesPointer doomed = std::move(resources_);
-  endpoint_ = nullptr;
+  engine_.end();
   poller_ = nullptr;
   handlers_.end();
-  attention_ = resources_released_ = false;
+  resources_released_ = false;
   // Without the lock: closing descriptors and unmapping memory take their time, and somebody may wait for it.
-  lock_.unlock();
+  unlock();
   doomed.reset();
-  lock_.lock();
+  lock();
   give_back();
 }
 
 void Context::abandon() {
-  if (!reserved_.load(std::memory_order_acquire) || lock_.owned_by_caller()) return;
-  for (int tries = 0; !lock_.try_lock(); ++tries) {
+  if (!reserved_.load(std::memory_order_acquire) || context_lock().owned_by_caller()) return;
+  for (int tries = 0; !context_lock().try_lock(); ++tries) {
     if (tries == kAbandonTries) return;  // its owner runs a handler; it will not come back
     sched_yield();
   }
   handle_.store(closed_handle(index_), std::memory_order_relaxed);
   if (poller_ != nullptr) poller_->request_stop();
-  lock_.unlock();
+  unlock();
 }
 
 bool Context::probe() {
-  const unsigned done = progress(Step::first).moved;
+  const unsigned done = engine_.progress(Step::first).moved;
   if (poller_ == nullptr) return true;
   if (done != 0) {
     idle_polls_ = 0;
     wake_sleepers();
-  } else if (++idle_polls_ >= kIdlePollsBeforeYield && !lock_.wanted()) {
+  } else if (++idle_polls_ >= kIdlePollsBeforeYield && !context_lock().wanted()) {
     if (idle_polls_ % kIdlePollsBetweenNotes == 0) count_fruitless_polls();
     // A program that probes in a loop shares its core with the task it waits for.
     const Pin pin(*this);  // LAPI_Term may come meanwhile, and a cancellation
     poller_->rest();
     return true;
   }
-  if (lock_.wanted()) [[unlikely]]
+  if (context_lock().wanted()) [[unlikely]]
     let_others_in();
   return done != 0;
 }
@@ -269,7 +241,7 @@ bool Context::probe() {
 // A program that keeps the lock between its calls keeps everybody else out anyway. A few looks at the one word in which
 // the next packet shows notice it sooner than coming back with another call.
 void Context::look_for_arrival() {
-  const ArrivalWord next = endpoint_->arrival_word();
+  const ArrivalWord next = endpoint().arrival_word();
   if (next.word == nullptr || closing_) return;
   idle_polls_ += tuning::kLooksBetweenPolls;
   pause_before_poll(next);
@@ -285,12 +257,12 @@ void Context::let_others_in() {
 bool Context::poll_messages(unsigned rounds, bool lock_is_kept, lapi_msg_state_t& state) {
   const bool others_poll = waits_inside_ > recovery_.patient_waits();
   const Inside inside(*this);
-  std::uint64_t sends = endpoint_->completed().sends, receives = endpoint_->completed().receives;
+  std::uint64_t sends = endpoint().completed().sends, receives = endpoint().completed().receives;
   for (unsigned round = 0; round < rounds && !closing_; ++round) {
     if (sends != sends_reported_ || receives != receives_reported_) break;
     if (!probe() && lock_is_kept) look_for_arrival();
-    sends = endpoint_->completed().sends;
-    receives = endpoint_->completed().receives;
+    sends = endpoint().completed().sends;
+    receives = endpoint().completed().receives;
   }
   state = 0;
   if (sends != sends_reported_) state |= LAPI_SEND_COMPLETE;
@@ -304,7 +276,7 @@ bool Context::poll_messages(unsigned rounds, bool lock_is_kept, lapi_msg_state_t
 }
 
 int Context::fence() {
-  const FenceTicket ticket = endpoint_->fences().begin();
+  const FenceTicket ticket = endpoint().fences().begin();
   FenceWait waiting(*this, ticket);
   const int code = await_fence(ticket, WaitedCall::fence);
   waiting.end();
@@ -312,14 +284,14 @@ int Context::fence() {
 }
 
 int Context::await_fence(const FenceTicket& ticket, WaitedCall call) {
-  FenceState state = endpoint_->fences().state(ticket);
+  FenceState state = endpoint().fences().state(ticket);
   const auto ended = [&] {
-    if (state == FenceState::pending) state = endpoint_->fences().state(ticket);
+    if (state == FenceState::pending) state = endpoint().fences().state(ticket);
     return state != FenceState::pending;
   };
   const auto what = [&] {
     PeerIndex awaited = UINT32_MAX;
-    if (state == FenceState::pending) state = endpoint_->fences().state(ticket, &awaited);
+    if (state == FenceState::pending) state = endpoint().fences().state(ticket, &awaited);
     return WaitedFor{call, static_cast<std::int32_t>(awaited)};
   };
   const bool open = wait_until(ended, what);
@@ -331,15 +303,15 @@ int Context::await_fence(const FenceTicket& ticket, WaitedCall call) {
 void Context::counter_was_set(const lapi_cntr_t* counter) {
   // Sleepers look at their counters once more after they have made themselves known; pairs with the fence there.
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  const bool mine = lock_.owned_by_caller();
-  if (!mine) lock_.lock();
-  if (endpoint_ != nullptr) {
-    endpoint_->counters().forget_loss(address_bits(counter));
+  const bool mine = context_lock().owned_by_caller();
+  if (!mine) lock();
+  if (is_open()) {
+    endpoint().counters().forget_loss(address_bits(counter));
     recovery_.counter_was_set(counter);
   }
   if (mine && running() != RunningHandler::none) return;  // whoever runs the engine looks after the sleepers
   if (poller_ != nullptr && poller_->anybody_dozes()) poller_->wake_ready();
-  if (!mine) lock_.unlock();
+  if (!mine) unlock();
 }
 
 }  // namespace openlapi

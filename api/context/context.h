@@ -16,10 +16,11 @@
 
 #include "api/arguments/refusal.h"
 #include "api/context/collective_calls.h"
-#include "api/context/completion_threads.h"
+#include "api/context/completion_host.h"
 #include "api/context/context_lock.h"
-#include "api/context/guest_calls.h"
+#include "api/context/guests.h"
 #include "api/context/lock_conditions.h"
+#include "api/context/locked_engine.h"
 #include "api/context/recovery.h"
 #include "api/context/user_handlers.h"
 #include "api/include/lapi.h"
@@ -52,10 +53,17 @@ inline bool handler_refuses(CallKind kind) {
   return handler == RunningHandler::header || kind == CallKind::waits;
 }
 
-class Context final : public PolledEngine, public CompletionOwner, public LockGuests {
+class Context {
  public:
   constexpr explicit Context(unsigned index)
-      : handle_(closed_handle(index)), handlers_(index), collectives_(index), recovery_(index), index_(index) {}
+      : handle_(closed_handle(index)),
+        engine_(index),
+        guests_(index),
+        completion_host_(index),
+        handlers_(index),
+        collectives_(index),
+        recovery_(index),
+        index_(index) {}
 
   // Any thread, without the lock.
   bool is(lapi_handle_t handle) const { return handle_.load(std::memory_order_relaxed) == handle; }
@@ -63,11 +71,15 @@ class Context final : public PolledEngine, public CompletionOwner, public LockGu
   bool polling_mode() const { return polling_mode_.load(std::memory_order_relaxed); }
   void counter_was_set(const lapi_cntr_t* counter);
 
-  ContextLock& context_lock() { return lock_; }
-  const ContextLock& context_lock() const { return lock_; }
+  ContextLock& context_lock() { return engine_.context_lock(); }
+  const ContextLock& context_lock() const { return engine_.context_lock(); }
+  void lock() { engine_.lock(); }
+  void unlock() { engine_.unlock(); }
   LockConditions& lock_conditions() { return conditions_; }
-  Endpoint& endpoint() { return *endpoint_; }
-  const MessageDirectory* message_directory() const { return endpoint_ != nullptr ? &endpoint_->directory() : nullptr; }
+  bool is_open() const { return engine_.is_there(); }  // until the resources are freed
+  Endpoint& endpoint() { return engine_.endpoint(); }
+  const MessageDirectory* message_directory() const { return is_open() ? &engine_.endpoint().directory() : nullptr; }
+  Nanoseconds now() { return engine_.now(); }
   Poller& poller() { return *poller_; }
   ContextResources& resources() { return *resources_; }
   std::uint32_t tasks() const { return tasks_; }
@@ -77,33 +89,29 @@ class Context final : public PolledEngine, public CompletionOwner, public LockGu
   bool closing() const { return closing_; }
 
   // The parts of the context.
+  LockedEngine& engine() { return engine_; }
+  Guests& guests() { return guests_; }
+  CompletionHost& completion_host() { return completion_host_; }
   UserHandlers& handlers() { return handlers_; }
   RunningHandler running() const { return handlers_.running(); }
   CollectiveCalls& collectives() { return collectives_; }
   Recovery& recovery() { return recovery_; }
   const Recovery& recovery() const { return recovery_; }
   // Asked for by the parts: attend() at the next safe point, and sleeping threads check what they wait for.
-  void call_attention() { attention_ = true; }
+  void call_attention() { engine_.set_attention(true); }
+  // The safe point: the engine is not on the stack, no handler runs.
+  [[gnu::noinline]] void attend();
   void wake_sleepers() {
     if (poller_->anybody_dozes()) poller_->wake_ready();
   }
 
-  // Calls from handlers of other contexts, see guests.cc. Between begin and end the engine accepts what comes.
-  void admit_guests() override;
-  bool has_room_for_guests();
-  void begin_guest_call() { endpoint_->enter_handler(); }
-  void end_guest_call() { endpoint_->leave_handler(); }
-  void after_guest_calls();
-  // Without the lock, which another thread holds. Returns a return code; EAGAIN: there is no room.
-  int leave_call(std::unique_ptr<GuestCall> call);
-  int set_counter_as_guest(lapi_handle_t handle, lapi_cntr_t* counter, int value);
   // Without the lock: runs body() while the resources are kept. It may read what is constant or atomic.
   template <class Body>
   int look(lapi_handle_t handle, Body body);
 
   // Call it at the end of a call that does not poll, outside handlers.
   void after_call() {
-    if (attention_) [[unlikely]] {
+    if (engine_.wants_attention()) [[unlikely]] {
       attend();
     } else {
       poller_->after_call();
@@ -145,20 +153,9 @@ class Context final : public PolledEngine, public CompletionOwner, public LockGu
   bool reserve();
   void give_back() { reserved_.store(false, std::memory_order_release); }
 
-  // PolledEngine, CompletionOwner.
-  void lock() override { lock_.lock(); }
-  void unlock() override { lock_.unlock(); }
-  void hand_over_lock() override { lock_.hand_over(); }
-  StepOutcome progress(Step step) override;
-  ArrivalWord arrival_word() override { return endpoint_->arrival_word(); }
-  void flush() override { endpoint_->flush(); }
-  bool has_work() override { return handlers_.has_faults() || endpoint_->has_work(); }
-  Nanoseconds deadline() override { return endpoint_->deadline(); }
-  Nanoseconds now() override;
-  void run_handler(const CompletionRun& run) override;
-  void handler_returned(const CompletionRun& run) override;
-  void thread_begins() override;
-  void thread_ends() override;
+  // A thread of the context: its first act, with the lock, and its last, without it.
+  void thread_begins();
+  void thread_ends();
 
   // A thread of the context is about to be started (by the caller of open()).
   void pin() { ++pins_; }
@@ -175,8 +172,6 @@ class Context final : public PolledEngine, public CompletionOwner, public LockGu
 
   void let_others_in();
   void look_for_arrival();
-  [[gnu::noinline]] void watch_memory();
-  [[gnu::noinline]] void attend();
   void drain();
   void say_left(const char* who, std::size_t count, const char* what) const;
   void free_resources();
@@ -189,12 +184,9 @@ class Context final : public PolledEngine, public CompletionOwner, public LockGu
   std::uint32_t own_task_ = 0;
   std::uint32_t max_user_header_ = 0;
   std::uint32_t copy_limit_ = 0;
-  ContextLock lock_;
+  LockedEngine engine_;
   LockConditions conditions_;
-  Endpoint* endpoint_ = nullptr;
   Poller* poller_ = nullptr;
-  bool attention_ = false;     // there is work for attend()
-  bool memory_short_ = false;  // as the last step found it
   bool closing_ = false;
   bool resources_released_ = false;  // LAPI_Term has finished; the last thread to leave frees them
 
@@ -204,8 +196,8 @@ class Context final : public PolledEngine, public CompletionOwner, public LockGu
   std::uint64_t sends_reported_ = 0;
   std::uint64_t receives_reported_ = 0;
   ContextResourcesPointer resources_;
-  GuestCalls guests_;
-  std::uint32_t guests_seen_ = 0;
+  Guests guests_;
+  CompletionHost completion_host_;
   std::atomic<std::uint32_t> lookers_{0};
   std::uint32_t waits_inside_ = 0;  // threads that poll or wait, awake or asleep
   std::uint32_t generation_ = 0;
@@ -264,7 +256,7 @@ class Call {
     if (!context.is(handle)) [[unlikely]] {
       error_ = LAPI_ERR_HNDL_INVALID;
     } else if (lock.has_guest() && context.running() == RunningHandler::none) [[unlikely]] {
-      context.admit_guests();  // they came first
+      context.guests().admit_guests();  // they came first
     }
   }
   [[gnu::always_inline]] ~Call() {

@@ -1,10 +1,10 @@
-// What handlers of other contexts ask of this one. They hold their own context's lock, so they never wait for this one:
-// what they cannot do at once is kept (guest_calls.h).
+#include "api/context/guests.h"
+
 #include <cerrno>
 #include <new>
 #include <utility>
 
-#include "api/context/context_resources.h"
+#include "api/context/context.h"
 #include "api/context/counter_wait.h"
 #include "dataplane/base/sanitizer_order.h"
 
@@ -28,58 +28,67 @@ class CounterSet final : public GuestCall {
 }  // namespace
 
 // Finding out takes a look at every peer.
-bool Context::has_room_for_guests() {
-  if (guests_.closed() || ++guests_seen_ % kGuestsBetweenLooks == 0) {
-    guests_.set_closed(endpoint_->unfinished().not_taken >= kMostNotTaken || endpoint_->handlers_exhausted());
+bool Guests::has_room() {
+  if (calls_.closed() || ++seen_ % kGuestsBetweenLooks == 0) {
+    const Endpoint& endpoint = context().endpoint();
+    calls_.set_closed(endpoint.unfinished().not_taken >= kMostNotTaken || endpoint.handlers_exhausted());
   }
-  return !guests_.closed();
+  return !calls_.closed();
 }
 
-void Context::admit_guests() {
-  lock_.guests_admitted();
-  std::unique_ptr<GuestCall> call = guests_.take_all();
-  if (closing_ || poller_ == nullptr) {
+void Guests::begin_call() { context().endpoint().enter_handler(); }
+
+void Guests::end_call() { context().endpoint().leave_handler(); }
+
+void Guests::admit_guests() {
+  Context& own = context();
+  own.context_lock().guests_admitted();
+  std::unique_ptr<GuestCall> call = calls_.take_all();
+  if (own.closing() || !own.is_open()) {
     while (call != nullptr) call = std::move(call->next);
     return;
   }
   for (; call != nullptr; call = std::move(call->next)) {
-    if (!is(call->handle)) continue;
-    begin_guest_call();
+    if (!own.is(call->handle)) continue;
+    begin_call();
     try {
-      call->run(*this);
+      call->run(own);
     } catch (const std::bad_alloc&) {
-      handlers_.report_fault(Fault::out_of_memory, own_task_);
+      own.handlers().report_fault(Fault::out_of_memory, own.own_task());
     }
-    end_guest_call();
+    end_call();
   }
-  has_room_for_guests();
-  after_guest_calls();
+  has_room();
+  after_calls();
 }
 
-void Context::after_guest_calls() {
-  wake_sleepers();
-  poller_->after_call();
+void Guests::after_calls() {
+  context().wake_sleepers();
+  context().poller().after_call();
 }
 
-int Context::leave_call(std::unique_ptr<GuestCall> call) {
-  const bool kept = !guests_.closed() && guests_.push(std::move(call));
-  lock_.announce_guest();  // also without a call: whoever has the lock finds out whether there is room again
+int Guests::leave_call(std::unique_ptr<GuestCall> call) {
+  const bool kept = !calls_.closed() && calls_.push(std::move(call));
+  context()
+      .context_lock()
+      .announce_guest();  // also without a call: whoever has the lock finds out whether there is room
   return kept ? LAPI_SUCCESS : EAGAIN;
 }
 
 // The value is there at once; whoever waits for it is woken when the guests have been admitted, which is after that.
-int Context::set_counter_as_guest(lapi_handle_t handle, lapi_cntr_t* counter, int value) {
-  const bool taken = lock_.try_lock();
-  const bool possible = taken || guests_.push(std::make_unique<CounterSet>(handle, counter));
+int Guests::set_counter(lapi_handle_t handle, lapi_cntr_t* counter, int value) {
+  ContextLock& lock = context().context_lock();
+  const bool taken = lock.try_lock();
+  const bool possible = taken || calls_.push(std::make_unique<CounterSet>(handle, counter));
   if (possible) {
     tell_release(counter);
     value_of(counter).store(value, std::memory_order_seq_cst);
   }
   if (taken) {
-    counter_was_set(counter);
-    lock_.unlock();
+    context().counter_was_set(counter);
+    lock.unlock();
   } else {
-    lock_.announce_guest();
+    lock.announce_guest();
   }
   return possible ? LAPI_SUCCESS : EAGAIN;
 }

@@ -104,7 +104,7 @@ void Opening::make_engine(Context& context) {
   const EndpointConfig config =
       endpoint_config(settings(), opened_, info_.instance_no, resources.timeout_seconds * kSecond);
   resources.endpoint = std::make_unique<Endpoint>(config, transports, resources.clock, *resources.routes, *host);
-  resources.completions = std::make_unique<CompletionThreads>(context);
+  resources.completions = std::make_unique<CompletionThreads>(context.completion_host());
 }
 
 bool Opening::plan_threads() {
@@ -132,7 +132,7 @@ bool Opening::start_threads(Context& context, lapi_handle_t& handle) {
     blind = blind || source == nullptr;
     if (source != nullptr) sources.push_back(source);
   }
-  resources.poller = std::make_unique<Poller>(context, thread_plan_.poller, std::move(sources), blind);
+  resources.poller = std::make_unique<Poller>(context.engine(), thread_plan_.poller, std::move(sources), blind);
   if (!resources.poller->valid()) {
     return fail(error_, LAPI_ERR_MEMORY_EXHAUSTED, "no more file descriptors (ulimit -n)");
   }

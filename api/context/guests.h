@@ -1,0 +1,40 @@
+// What handlers of other contexts ask of this one. They hold their own context's lock, so they never wait for this one:
+// what they cannot do at once is kept.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "api/context/context_lock.h"
+#include "api/context/context_part.h"
+#include "api/context/guest_calls.h"
+#include "api/include/lapi.h"
+
+namespace openlapi {
+
+class Guests final : public LockGuests, private ContextPart {
+ public:
+  using ContextPart::ContextPart;
+
+  // The context was opened.
+  void begin() { calls_.set_closed(false); }
+
+  // LockGuests.
+  void admit_guests() override;
+
+  // A call that a guest makes at once, with the lock. Between begin and end the engine accepts what comes.
+  bool has_room();
+  void begin_call();
+  void end_call();
+  void after_calls();
+
+  // Without the lock, which another thread holds. Returns a return code; EAGAIN: there is no room.
+  int leave_call(std::unique_ptr<GuestCall> call);
+  int set_counter(lapi_handle_t handle, lapi_cntr_t* counter, int value);
+
+ private:
+  GuestCalls calls_;
+  std::uint32_t seen_ = 0;
+};
+
+}  // namespace openlapi
