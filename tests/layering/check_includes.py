@@ -19,17 +19,20 @@ DAEMON_CLIENT = ["control/daemon/session", "control/daemon/messages", "control/d
 DAEMON_PASSIVE = [*DAEMON_CLIENT, "control/daemon/membership", "control/daemon/tables", "control/daemon/adapters"]
 
 # What the parts of the engine stand on.
-BELOW_PATHS = ["dataplane/wire", "dataplane/transport", "dataplane/tuning.h", "dataplane/base"]
+BELOW_PATHS = ["dataplane/wire", "dataplane/transport", "dataplane", "dataplane/base"]
 BELOW_PEERS = ["dataplane/counter", "dataplane/message", "dataplane/paths", "dataplane/host", "dataplane/layout",
                *BELOW_PATHS]
 
-# Part -> parts that it may include, besides itself. A part is the longest of these names that a path begins with.
+# Folders of which only the files that lie in them are a part.
+WITHOUT_FOLDERS = ["dataplane"]
+
+# Part -> parts that it may include, besides itself. A part is a folder: the longest of these that a path begins with.
 MAY_INCLUDE = {
     "dataplane/base": [],
-    "dataplane/tuning.h": [],
+    "dataplane": [],  # tuning.h, which lies in no folder of its own
     "dataplane/wire": ["dataplane/base"],
     "dataplane/transport": ["dataplane/base"],
-    "dataplane/reliability": ["dataplane/wire", "dataplane/tuning.h", "dataplane/base"],
+    "dataplane/reliability": ["dataplane/wire", "dataplane", "dataplane/base"],
     "dataplane/layout": ["dataplane/wire", "dataplane/base"],
     # What goes in and out of the engine.
     "dataplane/host": ["dataplane/layout", *BELOW_PATHS],
@@ -42,7 +45,7 @@ MAY_INCLUDE = {
     "dataplane/operation": ["dataplane/sync", "dataplane/transfer", "dataplane/peers", *BELOW_PEERS],
     "dataplane/endpoint": ["dataplane/operation", "dataplane/sync", "dataplane/transfer", "dataplane/peers",
                            *BELOW_PEERS],
-    "dataplane/poller": ["dataplane/endpoint", "dataplane/transport", "dataplane/tuning.h", "dataplane/base"],
+    "dataplane/poller": ["dataplane/endpoint", "dataplane/transport", "dataplane", "dataplane/base"],
     # What the kernel says of links, for transports and daemons.
     "nic/links": ["dataplane/base"],
     "nic/udp": ["nic/links", "dataplane/transport", "dataplane/base"],
@@ -102,7 +105,7 @@ MAY_INCLUDE = {
     "api/arguments": ["api/include", "api/wiring", "dataplane/layout", "dataplane/base"],
     "api/context": ["api/include", "api/arguments", "api/wiring", "nic/modules", "shm", "control/client", "dataplane/transport",
                     "dataplane/endpoint", "dataplane/sync", "dataplane/peers",
-                    "dataplane/counter", "dataplane/host", "dataplane/layout", "dataplane/poller", "dataplane/tuning.h",
+                    "dataplane/counter", "dataplane/host", "dataplane/layout", "dataplane/poller", "dataplane",
                     "dataplane/base"],
     "api/calls": ["api/include", "api/arguments", "api/context", "dataplane/endpoint", "dataplane/sync", "dataplane/peers",
                     "dataplane/counter", "dataplane/host", "dataplane/layout",
@@ -157,7 +160,8 @@ SUFFIXES = {".h", ".hpp", ".cc", ".c"}
 
 def part_of(path):
     """The part that a path (from the root) belongs to; None when the tables do not know it."""
-    names = [name for name in MAY_INCLUDE if path == name or path.startswith(name + "/")]
+    names = [name for name in MAY_INCLUDE if path.startswith(name + "/")
+             and (name not in WITHOUT_FOLDERS or "/" not in path[len(name) + 1:])]
     return max(names, key=len, default=None)
 
 

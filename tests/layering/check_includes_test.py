@@ -6,6 +6,8 @@ import sys
 import tempfile
 import unittest
 
+import check_includes
+
 CHECK = pathlib.Path(__file__).resolve().parent / "check_includes.py"
 
 # A small tree in which everything is allowed; each case below adds one file to it.
@@ -161,6 +163,11 @@ class CheckIncludes(unittest.TestCase):
         status, output = check({**GOOD_TREE, "dataplane/gossip/a.h": '#include "dataplane/base/clock.h"\n'})
         self.assertEqual(status, 1)
         self.assertIn("belongs to no part", output)
+
+    def test_its_table_has_folders_only(self):
+        parts = set(check_includes.MAY_INCLUDE).union(*(allowed or [] for allowed in check_includes.MAY_INCLUDE.values()))
+        root = CHECK.parents[2]
+        self.assertEqual([part for part in sorted(parts) if not (root / part).is_dir()], [])
 
     def test_an_empty_tree_is_no_success(self):
         self.assertEqual(check({})[0], 1)
