@@ -51,7 +51,7 @@ void print(const char* path, const MessageStatistics& statistics) {
 
 void print_all(Context& context) {
   const Endpoint& endpoint = context.endpoint();
-  std::printf("LAPI statistics of task %u, instance %u\n", context.resources().bootstrap->rank(),
+  std::printf("LAPI statistics of task %u, instance %u\n", context.resources().bootstrap->task(),
               context.resources().instance);
   print("network", endpoint.statistics(StatisticsPath::network));
   print("shared memory", endpoint.statistics(StatisticsPath::shared_memory));
@@ -70,7 +70,7 @@ int integer_of(Context& context, lapi_query_t query) {
   const Settings& settings = resources.settings;
   switch (query) {
     case TASK_ID:
-      return static_cast<int>(resources.bootstrap->rank());
+      return static_cast<int>(resources.bootstrap->task());
     case NUM_TASKS:
       return static_cast<int>(context.tasks());
     case MAX_UHDR_SZ:

@@ -81,7 +81,7 @@ void Context::open(ContextResourcesPointer resources) {
   engine_.begin(*resources_->endpoint, resources_->clock);
   poller_ = resources_->poller.get();
   tasks_ = resources_->bootstrap->size();
-  own_task_ = resources_->bootstrap->rank();
+  own_task_ = resources_->bootstrap->task();
   recovery_.begin();
   max_user_header_ = endpoint().sizes().user_header;
   copy_limit_ = static_cast<std::uint32_t>(resources_->settings.retransmit_buffer_size);

@@ -93,7 +93,7 @@ void Opening::make_engine(Context& context) {
   resources.ack_threshold = static_cast<std::uint32_t>(settings().ack_threshold);
   resources.timeout_seconds = 900;
   if (opened_.packet_tags && !opened_.network.empty() && settings().info_level >= kLevelInformation) {
-    std::fprintf(stderr, "openlapi: task %u: packets carry tags (OPENLAPI_PACKET_AUTH)\n", bootstrap().rank());
+    std::fprintf(stderr, "openlapi: task %u: packets carry tags (OPENLAPI_PACKET_AUTH)\n", bootstrap().task());
   }
   resources.routes = std::make_unique<ContextRoutes>(resources.bootstrap, opened_.shared_memory, resources.shm_numbers,
                                                      std::move(opened_.networks), settings().info_level, print_notice);
@@ -109,14 +109,14 @@ void Opening::make_engine(Context& context) {
 
 bool Opening::plan_threads() {
   const std::vector<std::uint32_t>& local = bootstrap().local_tasks();
-  const auto self = std::find(local.begin(), local.end(), bootstrap().rank());
+  const auto self = std::find(local.begin(), local.end(), bootstrap().task());
   const ThreadNumber number{static_cast<unsigned>(self - local.begin()), static_cast<unsigned>(local.size()),
                             info_.instance_no};
   const bool placed = info_.lapi_thread_attr != nullptr && info_.lapi_thread_attr->attr != nullptr;
   OpenFailure failure;
   if (!plan_thread({settings(), number, placed, opened_.networks}, thread_plan_, failure)) return fail(error_, failure);
   if (settings().info_level >= kLevelInformation) {
-    std::fprintf(stderr, "openlapi: task %u, dataplane thread of instance %u: %s\n", bootstrap().rank(),
+    std::fprintf(stderr, "openlapi: task %u, dataplane thread of instance %u: %s\n", bootstrap().task(),
                  info_.instance_no, describe(thread_plan_).c_str());
   }
   return true;
@@ -226,8 +226,8 @@ bool Opening::run(Context& context, lapi_handle_t& handle) {
   }
   say_what_is_set();
   if (!open_transports() || !plan_threads()) return false;
-  if (bootstrap().rank() == 0) say_what_is_used(paths(), settings());
-  if (bootstrap().rank() == std::ranges::min(bootstrap().local_tasks())) say_what_fails_over();
+  if (bootstrap().task() == 0) say_what_is_used(paths(), settings());
+  if (bootstrap().task() == std::ranges::min(bootstrap().local_tasks())) say_what_fails_over();
   make_engine(context);
   info_.protocol = protocol();
   return start_threads(context, handle);

@@ -87,7 +87,7 @@ void print_paths(const Endpoint& endpoint, const ContextRoutes& routes, const Bo
     if (reports.size() < 2) continue;
     ++tasks;
     for (const PathReport& report : reports) {
-      std::fprintf(stderr, "openlapi: task %u to task %u: %s\n", bootstrap.rank(), peer, to_text(report).c_str());
+      std::fprintf(stderr, "openlapi: task %u to task %u: %s\n", bootstrap.task(), peer, to_text(report).c_str());
     }
   }
 }

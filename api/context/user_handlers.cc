@@ -116,7 +116,7 @@ FaultReport report_of(Fault fault) {
 // Nobody handles the error: say it and end the task; under a launcher the job ends with it.
 [[noreturn]] void end_task(ContextResources& resources, const FaultReport& report, PeerIndex peer) {
   const char* text = message_text(report.code);
-  std::string message = "openlapi: task " + std::to_string(resources.bootstrap->rank()) + ": error " +
+  std::string message = "openlapi: task " + std::to_string(resources.bootstrap->task()) + ": error " +
                         std::to_string(report.code) + ": " + (text != nullptr ? text : "unknown");
   if (!report.why.empty() && message.back() == '.') message.pop_back();
   if (!report.why.empty()) message += ": " + report.why;
@@ -249,12 +249,12 @@ void UserHandlers::warn_of_other_secret(PeerIndex peer) {
                "a launcher need the same one: have one file on every node and name it by OPENLAPI_SECRET_FILE, or set "
                "OPENLAPI_SECRET=partition where no stranger reaches the tasks (man 7 lapi, SECURITY); MP_PARTITION and "
                "OPENLAPI_PACKET_AUTH have to be the same, too, and so has the library's wire version\n",
-               context().resources().bootstrap->rank(), peer);
+               context().resources().bootstrap->task(), peer);
 }
 
 void UserHandlers::name_other_version(PeerIndex peer, unsigned version) {
   std::fprintf(stderr, "openlapi: %s\n",
-               describe_other_version(context().resources().bootstrap->rank(), peer, version).c_str());
+               describe_other_version(context().resources().bootstrap->task(), peer, version).c_str());
 }
 
 bool UserHandlers::adapters_down(PeerIndex peer) { return context().resources().routes->adapters_down(peer); }
@@ -262,7 +262,7 @@ bool UserHandlers::adapters_down(PeerIndex peer) { return context().resources().
 void UserHandlers::path_changed(PeerIndex peer, const PathChange& change) {
   const ContextResources& resources = context().resources();
   if (resources.settings.info_level < kLevelInformation) return;
-  std::fprintf(stderr, "openlapi: task %u to task %u: %s\n", resources.bootstrap->rank(), peer,
+  std::fprintf(stderr, "openlapi: task %u to task %u: %s\n", resources.bootstrap->task(), peer,
                describe(change, *resources.routes).c_str());
 }
 
@@ -270,7 +270,7 @@ void UserHandlers::address_changed(const AddressChange& change) {
   const ContextResources& resources = context().resources();
   if (change.transport != nullptr) resources.routes->own_address_changed(*change.transport);
   if (resources.settings.info_level < kLevelInformation) return;
-  std::fprintf(stderr, "openlapi: task %u%s\n", resources.bootstrap->rank(),
+  std::fprintf(stderr, "openlapi: task %u%s\n", resources.bootstrap->task(),
                describe(change, *resources.routes).c_str());
 }
 
@@ -312,10 +312,10 @@ void UserHandlers::deliver(const PendingFault& pending) {
   if (context().closing()) return;  // the program has turned away from this context
   if (pending.fault == Fault::timeout || pending.fault == Fault::adapters_down) {
     print_attention(LAPI_ATTENTION_TIMEOUT, resources.settings.info_level, "task %u had no answer from task %d",
-                    resources.bootstrap->rank(), static_cast<int>(pending.peer));
+                    resources.bootstrap->task(), static_cast<int>(pending.peer));
   }
   lapi_handle_t name = context().name();
-  int own_task = static_cast<int>(resources.bootstrap->rank());
+  int own_task = static_cast<int>(resources.bootstrap->task());
   int source = pending.peer == kUnknownPeer ? -1 : static_cast<int>(pending.peer);
   context().unlock();
   {

@@ -75,12 +75,12 @@ class AdapterChoice {
 
   // The best ones are those whose card has given the fewest, and of these the near ones.
   std::size_t take_from(Network& network) {
-    const auto rank = [&](std::size_t number) {
+    const auto cost = [&](std::size_t number) {
       return std::pair(ports_[candidates_[number].card], candidates_[number].is_far);
     };
-    const auto best = rank(*std::ranges::min_element(network, {}, rank));
+    const auto best = cost(*std::ranges::min_element(network, {}, cost));
     Network equal;
-    std::ranges::copy_if(network, std::back_inserter(equal), [&](std::size_t number) { return rank(number) == best; });
+    std::ranges::copy_if(network, std::back_inserter(equal), [&](std::size_t number) { return cost(number) == best; });
     const std::size_t taken = equal[request_.turn % equal.size()];
     ++ports_[candidates_[taken].card];
     std::erase(network, taken);

@@ -6,7 +6,7 @@ EndpointConfig endpoint_config(const Settings& settings, const OpenTransports& o
                                Nanoseconds timeout) {
   const Bootstrap& bootstrap = *opened.bootstrap;
   EndpointConfig config;
-  config.self = bootstrap.rank();
+  config.self = bootstrap.task();
   config.tasks = bootstrap.size();
   config.job_key = bootstrap.packet_key();
   config.packet_tags = opened.packet_tags;

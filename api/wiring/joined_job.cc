@@ -48,7 +48,7 @@ JoinedJob& job_of_process() {
 bool join_job(const Settings& settings, JoinedJob& job, OpenFailure& failure) {
   const bool found = find_bootstrap(settings, job, failure);
   if (!job.unknown_variables) {
-    job.unknown_variables = look_at_variables(!found || job.bootstrap->rank() == 0 || !job.has_launcher);
+    job.unknown_variables = look_at_variables(!found || job.bootstrap->task() == 0 || !job.has_launcher);
   }
   if (!found) return false;
   std::string reason;

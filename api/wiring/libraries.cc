@@ -36,13 +36,13 @@ LibraryMatch match_libraries(std::string_view own, std::string_view other) {
 
 bool compare_libraries(Bootstrap& bootstrap, int info_level, std::string& reason) {
   const std::uint32_t asked = task_to_compare_with(bootstrap);
-  if (asked == bootstrap.rank()) return true;
+  if (asked == bootstrap.task()) return true;
   TaskTexts other;
   if (!published_texts(bootstrap, asked, other, reason)) return false;
   const std::string own = own_library();
   const LibraryMatch match = match_libraries(own, other.library);
   if (match == LibraryMatch::same) return true;
-  const std::string both = describe(asked, other.library) + "; " + describe(bootstrap.rank(), own);
+  const std::string both = describe(asked, other.library) + "; " + describe(bootstrap.task(), own);
   if (match == LibraryMatch::other_wire_version) {
     reason = both + ": " + kOneVersion;
     return false;

@@ -35,7 +35,7 @@ std::string checksum_of(const std::vector<std::string>& lines) {
 }
 
 void compare_unknown_variables(Bootstrap& bootstrap, const std::vector<std::string>& lines) {
-  if (lines.empty() || bootstrap.rank() == 0) return;
+  if (lines.empty() || bootstrap.task() == 0) return;
   const std::string own = checksum_of(lines);
   TaskTexts other;
   std::string reason;

@@ -223,7 +223,7 @@ bool open_one(const NetworkRequest& request, const Tidings& tidings, in_addr add
     return fail(failure, packet_size ? FailureKind::packet_size : FailureKind::socket, reason.text);
   }
   tell(request.tell, Notice::path_found, request.settings.info_level,
-       "task " + std::to_string(request.bootstrap.rank()) + ", " + to_text(address) + " port " +
+       "task " + std::to_string(request.bootstrap.task()) + ", " + to_text(address) + " port " +
            std::to_string(transport->port()));
   const bool is_first = result.transports.empty();
   result.transports.push_back(traced(followed(std::move(transport), tidings.adapters, is_first)));
@@ -248,7 +248,7 @@ bool open_with_given_addresses(const NetworkRequest& request, const std::vector<
   const bool for_each = request.addresses->for_each_adapter(tasks, locals.size());
   const std::size_t adapters =
       for_each ? usable_of_named(locals.size(), "MP_LAPI_INET_ADDR", request.settings.info_level) : 1;
-  const std::uint32_t self = request.bootstrap.rank();
+  const std::uint32_t self = request.bootstrap.task();
   const Tidings tidings = open_tidings(request, std::span(locals).first(adapters));
   for (std::size_t adapter = 0; adapter < adapters; ++adapter) {
     std::vector<UdpAddress> list;

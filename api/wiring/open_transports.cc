@@ -74,7 +74,7 @@ void Opening::open_spare_network() {
   if (!open_udp_networks(request, opened, reason)) {
     if (settings_.info_level < kLevelWarning) return;
     std::fprintf(stderr, "openlapi: task %u: no task that fails can be replaced, for UDP is not there: %s\n",
-                 bootstrap().rank(), reason.text.c_str());
+                 bootstrap().task(), reason.text.c_str());
     return;
   }
   result_.networks = std::move(opened.networks);
@@ -141,7 +141,7 @@ bool Opening::open_network() {
 }
 
 // The same answer in all tasks, or they would not understand each other; also in one that takes another's place and
-// finds no shared memory. Who is near is nothing that the tasks of a standalone job all know.
+// finds no shared memory. Which tasks are near is not known to all tasks of a standalone job.
 bool Opening::wants_tags() const {
   if (settings_.packet_authentication == PacketAuthentication::kYes) return true;
   if (settings_.packet_authentication == PacketAuthentication::kNo || !is_over_udp()) return false;
@@ -165,7 +165,7 @@ bool Opening::run() {
   if (settings_.shared_memory == SharedMemoryUse::kByLauncher) {
     settings_.shared_memory = job_.has_launcher ? SharedMemoryUse::kYes : SharedMemoryUse::kNo;
   }
-  start_tracing(settings_.trace_level, bootstrap().rank());
+  start_tracing(settings_.trace_level, bootstrap().task());
   generation_ = job_.generations[request_.instance]++;
   result_.epoch = next_epoch();
   if (!open_paths()) return false;

@@ -94,7 +94,7 @@ ContextRoutes::~ContextRoutes() {
   if (info_level_ < kLevelInformation) return;
   for (const Network& network : networks_) {
     const TransportCounters counters = network.transport->counters();
-    std::fprintf(stderr, "openlapi: task %u, %s: %" PRIu64 " packets sent, %" PRIu64 " received\n", bootstrap_->rank(),
+    std::fprintf(stderr, "openlapi: task %u, %s: %" PRIu64 " packets sent, %" PRIu64 " received\n", bootstrap_->task(),
                  text_of(*network.transport).c_str(), counters.packets_sent, counters.packets_received);
   }
 }
@@ -103,7 +103,7 @@ Route ContextRoutes::resolve(PeerIndex peer) {
   Route route = find_paths(peer);
   // What the program is told is a number. Once: what nobody has proved may ask for a path, too.
   if (route.count == 0 && without_path_.insert(peer).second) {
-    std::fprintf(stderr, "openlapi: task %u has no way to task %u: %s\n", bootstrap_->rank(), peer,
+    std::fprintf(stderr, "openlapi: task %u has no way to task %u: %s\n", bootstrap_->task(), peer,
                  route.reason.c_str());
   }
   return route;
@@ -174,7 +174,7 @@ std::vector<AdapterPair> ContextRoutes::pairs_with(Group group, PeerIndex peer, 
   const bool all_placed = std::ranges::all_of(group, [](const Network& network) { return network.own.has_value(); });
   if (both_chosen || (first.placed && all_placed && group.size() > 1)) {
     const bool told = get(peer, places_key(group.front().keys), published, reason) && decode(published, there, reason);
-    if (both_chosen) return told ? pair_adapters(here, there, bootstrap_->rank() < peer) : std::vector<AdapterPair>{};
+    if (both_chosen) return told ? pair_adapters(here, there, bootstrap_->task() < peer) : std::vector<AdapterPair>{};
     if (!told) {  // then it goes by numbers alone
       there.clear();
       reason.clear();
@@ -305,7 +305,7 @@ bool ContextRoutes::adapters_down(PeerIndex peer) const {
 void ContextRoutes::show(PeerIndex peer, const Transport& path) const {
   if (tell_ == nullptr || info_level_ < kLevelInformation) return;
   tell_(Notice::path_found, info_level_,
-        "task " + std::to_string(bootstrap_->rank()) + " reaches task " + std::to_string(peer) + " over " +
+        "task " + std::to_string(bootstrap_->task()) + " reaches task " + std::to_string(peer) + " over " +
             text_of(path));
 }
 

@@ -30,7 +30,7 @@ ShmConfig config_of(const SharedMemoryRequest& request) {
   config.cookie = request.bootstrap.job_cookie();
   config.instance = request.instance;
   config.generation = request.generation;
-  config.self = request.bootstrap.rank();
+  config.self = request.bootstrap.task();
   config.local_tasks = request.bootstrap.local_tasks();
   config.version = wire_version();
   config.acquaintances = &request.acquaintances;
@@ -41,9 +41,9 @@ ShmConfig config_of(const SharedMemoryRequest& request) {
 // Once for all of the node. Who takes a failed task's place is not one of the group.
 void say_that_the_network_serves(const Bootstrap& bootstrap, const ShmSetupError& error) {
   const std::vector<std::uint32_t>& local = bootstrap.local_tasks();
-  const bool speaks = bootstrap.rank() == (error.leader_is_missing ? local[1] : local.front());
+  const bool speaks = bootstrap.task() == (error.leader_is_missing ? local[1] : local.front());
   if (!speaks || error.failure == ShmFailure::kFormed || error.failure == ShmFailure::kPeerEnded) return;
-  std::fprintf(stderr, "openlapi: task %u: %s; the tasks of this node talk over the network%s\n", bootstrap.rank(),
+  std::fprintf(stderr, "openlapi: task %u: %s; the tasks of this node talk over the network%s\n", bootstrap.task(),
                error.reason.c_str(),
                error.failure == ShmFailure::kTimeout
                    ? " (has one of them LAPI_USE_SHM=no, or a network namespace of its own?)"
@@ -81,7 +81,7 @@ bool open_shared_memory(const SharedMemoryRequest& request, OpenSharedMemory& re
   }
   if (!only && local.size() == 1) {
     tell(request.tell, Notice::alone_on_node, request.settings.info_level,
-         "task " + std::to_string(bootstrap.rank()) + " is alone on its node");
+         "task " + std::to_string(bootstrap.task()) + " is alone on its node");
     return true;
   }
   ShmSetupError error;

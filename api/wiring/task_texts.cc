@@ -29,13 +29,13 @@ bool published_texts(Bootstrap& bootstrap, std::uint32_t task, TaskTexts& texts,
 
 std::uint32_t task_to_compare_with(const Bootstrap& bootstrap) {
   const std::uint32_t first_of_node = bootstrap.local_tasks().front();
-  return bootstrap.rank() == first_of_node ? 0 : first_of_node;
+  return bootstrap.task() == first_of_node ? 0 : first_of_node;
 }
 
 bool is_said_by_another(Bootstrap& bootstrap, std::string TaskTexts::*text, std::string_view own) {
   TaskTexts before;
   std::string reason;
-  return published_texts(bootstrap, bootstrap.rank() - 1, before, reason) && before.*text == own;
+  return published_texts(bootstrap, bootstrap.task() - 1, before, reason) && before.*text == own;
 }
 
 }  // namespace openlapi

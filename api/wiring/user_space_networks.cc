@@ -96,13 +96,13 @@ std::string UserSpace::device_for(const std::string& preference) {
 
 ModuleRequest UserSpace::module_request(const Candidate& candidate) const {
   const std::vector<std::uint32_t>& local = request_.bootstrap.local_tasks();
-  const auto self = std::find(local.begin(), local.end(), request_.bootstrap.rank());
+  const auto self = std::find(local.begin(), local.end(), request_.bootstrap.task());
   ModuleRequest request;
   const auto arguments = request_.settings.module_arguments.find(candidate.name);
   if (arguments != request_.settings.module_arguments.end()) request.arguments = arguments->second;
   request.packet_size = static_cast<std::uint32_t>(request_.settings.udp_packet_size);
   request.instance = request_.instance;
-  request.task = request_.bootstrap.rank();
+  request.task = request_.bootstrap.task();
   request.tasks = request_.bootstrap.size();
   request.local_number = static_cast<std::uint32_t>(self - local.begin());
   request.local_tasks = static_cast<std::uint32_t>(local.size());
@@ -232,7 +232,7 @@ void UserSpace::say_what_is_missing() const {
   }
   if (opened.size() < asked) {
     tell(request_.tell, Notice::failover_without_adapters, info_level(),
-         "Task " + std::to_string(request_.bootstrap.rank()) + " has " + std::to_string(opened.size()) + " of the " +
+         "Task " + std::to_string(request_.bootstrap.task()) + " has " + std::to_string(opened.size()) + " of the " +
              std::to_string(asked) + " adapters that were asked for (" + tried() + ").");
   }
   if (info_level() < kLevelInformation) return;

@@ -27,7 +27,7 @@ class Bootstrap {
   virtual ~Bootstrap() = default;
 
   virtual std::string_view name() const = 0;  // "pmix" or "standalone"
-  virtual std::uint32_t rank() const = 0;     // this task, 0 .. size()-1
+  virtual std::uint32_t task() const = 0;     // this one, 0 .. size()-1
   virtual std::uint32_t size() const = 0;     // tasks in the job
 
   // The tasks on this task's node, itself included, ascending (PMIX_LOCAL_PEERS, or MP_COMMON_TASKS).
@@ -52,8 +52,8 @@ class Bootstrap {
   // get(); other launchers bring everything to every node (Slurm's fence without data is no barrier).
   virtual bool exchange(std::string& error) = 0;
 
-  // What task `rank` put under `key`; blocks until it is here or `timeout_seconds` are over (0: does not wait).
-  virtual bool get(std::uint32_t rank, std::string_view key, unsigned timeout_seconds, std::vector<std::byte>& value,
+  // What `task` put under `key`; blocks until it is here or `timeout_seconds` are over (0: does not wait).
+  virtual bool get(std::uint32_t task, std::string_view key, unsigned timeout_seconds, std::vector<std::byte>& value,
                    std::string& error) = 0;
 
   // Collective: no task returns before all have come.

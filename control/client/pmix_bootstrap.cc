@@ -98,7 +98,7 @@ class PmixBootstrap final : public Bootstrap {
   bool open(std::string& error);
 
   std::string_view name() const override { return "pmix"; }
-  std::uint32_t rank() const override { return identity_.rank; }
+  std::uint32_t task() const override { return identity_.rank; }
   std::uint32_t size() const override { return size_; }
   const std::vector<std::uint32_t>& local_tasks() const override { return local_tasks_; }
   std::uint64_t job_cookie() const override { return key_.value_or(SipKey{}).low; }

@@ -37,7 +37,7 @@ class StandaloneBootstrap final : public Bootstrap {
   bool open(const ReadEnvironment& read, const std::optional<SecretPlace>& secret, std::string& error, bool& missing);
 
   std::string_view name() const override { return "standalone"; }
-  std::uint32_t rank() const override { return rank_; }
+  std::uint32_t task() const override { return rank_; }
   std::uint32_t size() const override { return size_; }
   const std::vector<std::uint32_t>& local_tasks() const override { return local_tasks_; }
   std::uint64_t job_cookie() const override { return key_.low; }

@@ -37,7 +37,7 @@ class WindowBootstrap final : public Bootstrap {
         lamd_(std::move(socket), std::make_unique<daemon::MessageStream>()) {}
 
   std::string_view name() const override { return standalone_->name(); }
-  std::uint32_t rank() const override { return standalone_->rank(); }
+  std::uint32_t task() const override { return standalone_->task(); }
   std::uint32_t size() const override { return standalone_->size(); }
   const std::vector<std::uint32_t>& local_tasks() const override { return local_tasks_; }
   std::uint64_t job_cookie() const override { return cookie_; }
@@ -66,7 +66,7 @@ class WindowBootstrap final : public Bootstrap {
 
 bool WindowBootstrap::put(std::string_view key, std::span<const std::byte> value, std::string& error) {
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(value.data());
-  given_.push_back({rank(), std::string(key), MessageBytes(bytes, bytes + value.size())});
+  given_.push_back({task(), std::string(key), MessageBytes(bytes, bytes + value.size())});
   if (daemon::size_of(given_) <= daemon::kMostTaskBytes) return true;
   given_.pop_back();
   error = "a task gives at most " + std::to_string(daemon::kMostTaskBytes) + " bytes of addresses at a time";
@@ -130,7 +130,7 @@ std::shared_ptr<Bootstrap> open_window_bootstrap(std::shared_ptr<Bootstrap> stan
   try {
     failure = {true, ""};
     daemon::ToolClient lamd(daemon::session_path({}));
-    OpenWindows asked{request.job_key, standalone->rank(), standalone->size(), {}};
+    OpenWindows asked{request.job_key, standalone->task(), standalone->size(), {}};
     for (const auto& [window, adapter] : request.windows) asked.windows.push_back({window, adapter});
     const daemon::DaemonMessage answer = lamd.ask(asked, kWindowTime);
     const auto* lent = std::get_if<WindowsMessage>(&answer);

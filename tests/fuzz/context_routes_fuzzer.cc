@@ -27,7 +27,7 @@ constexpr std::uint32_t kTasks = 4;
 class LyingBootstrap final : public Bootstrap {
  public:
   std::string_view name() const override { return "lies"; }
-  std::uint32_t rank() const override { return 0; }
+  std::uint32_t task() const override { return 0; }
   std::uint32_t size() const override { return kTasks; }
   const std::vector<std::uint32_t>& local_tasks() const override { return local_; }
   std::uint64_t job_cookie() const override { return 1; }

@@ -78,7 +78,7 @@ std::vector<int> blocked_signals() {
 void check_cards(Bootstrap& bootstrap, unsigned round) {
   const std::string key = "probe.card." + std::to_string(round);
   std::string error;
-  check(bootstrap.put(key, card_of(bootstrap.rank(), round), error), "put: ", error);
+  check(bootstrap.put(key, card_of(bootstrap.task(), round), error), "put: ", error);
   exchange_or_fail(bootstrap);
   for (std::uint32_t rank = 0; rank < bootstrap.size(); ++rank) {
     std::vector<std::byte> card;
@@ -104,7 +104,7 @@ int exchange(const Arguments&) {
     if (!local.empty()) local += ',';
     local += std::to_string(task);
   }
-  std::printf("rank=%u size=%u local=%s cookie=%016" PRIx64 " name=%s\n", bootstrap->rank(), bootstrap->size(),
+  std::printf("rank=%u size=%u local=%s cookie=%016" PRIx64 " name=%s\n", bootstrap->task(), bootstrap->size(),
               local.c_str(), bootstrap->job_cookie(), std::string(bootstrap->name()).c_str());
   return 0;
 }
@@ -114,7 +114,7 @@ int barrier(const Arguments& arguments) {
   const auto bootstrap = open_or_fail();
   exchange_or_fail(*bootstrap);
   std::string error;
-  if (bootstrap->rank() == bootstrap->size() - 1) {
+  if (bootstrap->task() == bootstrap->size() - 1) {
     for (const auto start = Clock::now(); milliseconds_since(start) < 50;) sched_yield();
     close(open(arguments.at(0).c_str(), O_CREAT | O_WRONLY, 0600));
   }
@@ -139,8 +139,8 @@ int plain_fence(const Arguments& arguments) {
   const std::string places[] = {arguments.at(0) + ".all", arguments.at(0) + ".some"};
   for (const bool all : {true, false}) {
     const std::string& place = places[all ? 0 : 1];
-    if (!all && bootstrap->rank() != 0 && bootstrap->rank() != last) continue;
-    if (bootstrap->rank() == last) {
+    if (!all && bootstrap->task() != 0 && bootstrap->task() != last) continue;
+    if (bootstrap->task() == last) {
       for (const auto start = Clock::now(); milliseconds_since(start) < 50;) sched_yield();
       close(open(place.c_str(), O_CREAT | O_WRONLY, 0600));
     }
@@ -155,8 +155,8 @@ int plain_fence(const Arguments& arguments) {
 int fetch(const Arguments&) {
   const auto bootstrap = open_or_fail();
   std::string error;
-  check(bootstrap->put("probe.fetch", card_of(bootstrap->rank(), 0), error), "put: ", error);
-  if (bootstrap->rank() == bootstrap->size() - 1) {
+  check(bootstrap->put("probe.fetch", card_of(bootstrap->task(), 0), error), "put: ", error);
+  if (bootstrap->task() == bootstrap->size() - 1) {
     for (const auto start = Clock::now(); milliseconds_since(start) < 50;) sched_yield();
   }
   check(PMIx_Commit() == PMIX_SUCCESS, "PMIx_Commit");
@@ -178,7 +178,7 @@ int get_absent(const Arguments& arguments) {
   const auto start = Clock::now();
   check(!bootstrap->get(bootstrap->size() - 1, "probe.absent", timeout, value, error), "found what nobody put");
   check(value.size() == 3, "the value was changed");
-  std::printf("rank=%u waited=%.1f error=%s\n", bootstrap->rank(), milliseconds_since(start), error.c_str());
+  std::printf("rank=%u waited=%.1f error=%s\n", bootstrap->task(), milliseconds_since(start), error.c_str());
   std::fflush(stdout);
   check(bootstrap->barrier(error), "barrier: ", error);
   return 0;
@@ -205,7 +205,7 @@ int one_of_them(const Arguments& arguments) {
   const auto bootstrap = open_or_fail();
   exchange_or_fail(*bootstrap);
   std::string error;
-  if (bootstrap->rank() == std::stoul(arguments.at(1))) {
+  if (bootstrap->task() == std::stoul(arguments.at(1))) {
     if (arguments.at(0) == "exit") _exit(std::stoi(arguments.at(2)));
     if (arguments.at(0) == "signal") raise(std::stoi(arguments.at(2)));
     if (arguments.at(0) == "abort") bootstrap->abort(std::stoi(arguments.at(2)), "asked to");
@@ -213,7 +213,7 @@ int one_of_them(const Arguments& arguments) {
   if (arguments.at(0) == "wait") {
     std::printf("waits\n");
     std::fflush(stdout);
-    if (bootstrap->rank() == std::stoul(arguments.at(1))) pause();
+    if (bootstrap->task() == std::stoul(arguments.at(1))) pause();
   }
   bootstrap->barrier(error);
   while (true) pause();
@@ -234,7 +234,7 @@ int abort_beside_exit(const Arguments& arguments) {
   const pid_t own = getpid();
   check(bootstrap->put("probe.process", std::as_bytes(std::span(&own, 1)), error), "put: ", error);
   exchange_or_fail(*bootstrap);
-  if (bootstrap->rank() == 0) {
+  if (bootstrap->task() == 0) {
     std::thread([] {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
       kill(getpid(), SIGKILL);
@@ -255,7 +255,7 @@ int stay(const Arguments& arguments) {
   for (const std::string& number : arguments) signal(std::stoi(number), SIG_IGN);
   const auto bootstrap = open_or_fail();
   exchange_or_fail(*bootstrap);
-  std::printf("ready %u %d\n", bootstrap->rank(), getpid());
+  std::printf("ready %u %d\n", bootstrap->task(), getpid());
   std::fflush(stdout);
   while (true) pause();
 }

@@ -34,7 +34,7 @@ int fail(const char* what, const std::string& why) {
 
 bool exchange(Bootstrap& bootstrap, int round, std::string& error) {
   const std::string key = "key" + std::to_string(round);
-  const std::string own = std::to_string(bootstrap.rank()) + "/" + std::to_string(getpid());
+  const std::string own = std::to_string(bootstrap.task()) + "/" + std::to_string(getpid());
   if (!bootstrap.put(key, std::as_bytes(std::span(own)), error) || !bootstrap.exchange(error)) return false;
   for (std::uint32_t task = 0; task < bootstrap.size(); ++task) {
     std::vector<std::byte> value;

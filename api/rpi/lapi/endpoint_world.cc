@@ -134,7 +134,7 @@ EndpointWorld::EndpointWorld(std::span<const WorldProcess> processes, WorldListe
 }
 
 bool EndpointWorld::open(JoinedJob& job, Nanoseconds timeout, std::string& reason) {
-  self_ = peers_by_rank_[job.bootstrap->rank()];
+  self_ = peers_by_rank_[job.bootstrap->task()];
   return open_endpoint(job, timeout, reason) && plan_waking(reason);
 }
 
@@ -370,7 +370,7 @@ void EndpointWorld::name_other_version(PeerIndex peer, unsigned version) {
 
 void EndpointWorld::report_fault(Fault fault, PeerIndex peer) {
   if (peer < peers_by_rank_.size() && is_loss(fault)) return lose(peers_by_rank_[peer], text_of(fault));
-  std::fprintf(stderr, "openlapi: process %u, of process %u: %s\n", opened_.bootstrap->rank(), peer, text_of(fault));
+  std::fprintf(stderr, "openlapi: process %u, of process %u: %s\n", opened_.bootstrap->task(), peer, text_of(fault));
 }
 
 }  // namespace

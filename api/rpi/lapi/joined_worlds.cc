@@ -26,7 +26,7 @@ bool JoinedWorlds::add(std::shared_ptr<Bootstrap> bootstrap, std::span<const Mem
   auto part = std::make_unique<Part>(listener_);
   part->job.bootstrap = std::move(bootstrap);
   part->job.has_launcher = true;
-  part->job.unknown_variables = look_at_variables(parts_.empty() && part->job.bootstrap->rank() == 0);
+  part->job.unknown_variables = look_at_variables(parts_.empty() && part->job.bootstrap->task() == 0);
   std::vector<WorldProcess> processes;
   std::vector<Route> routes = routes_;
   for (Peer there = 0; there < members.size(); ++there) {

@@ -22,7 +22,7 @@ class MeetingBootstrap final : public Bootstrap {
   explicit MeetingBootstrap(std::unique_ptr<ProcessMessages> messages);
 
   std::string_view name() const override { return "lam"; }
-  std::uint32_t rank() const override { return messages_->rank(); }
+  std::uint32_t task() const override { return messages_->rank(); }
   std::uint32_t size() const override { return messages_->size(); }
   const std::vector<std::uint32_t>& local_tasks() const override { return messages_->on_this_node(); }
   std::uint64_t job_cookie() const override { return key_.low; }
@@ -53,7 +53,7 @@ class MeetingBootstrap final : public Bootstrap {
 };
 
 MeetingBootstrap::MeetingBootstrap(std::unique_ptr<ProcessMessages> messages) : messages_(std::move(messages)) {
-  if (rank() != 0) return;
+  if (task() != 0) return;
   key_ = {random_number<std::uint64_t>(), random_number<std::uint64_t>()};
   std::vector<std::byte> both(2 * sizeof key_.low);
   store_little(both.data(), key_.low);
@@ -67,12 +67,12 @@ bool MeetingBootstrap::put(std::string_view key, std::span<const std::byte> valu
             " bytes cannot be published: a name has 1 to 255 bytes, a value at most 65535";
     return false;
   }
-  to_publish_.push_back({rank(), std::string(key), {value.begin(), value.end()}});
+  to_publish_.push_back({task(), std::string(key), {value.begin(), value.end()}});
   return true;
 }
 
 MeetingMessage MeetingBootstrap::message_with(std::vector<MeetingMessage::Entry> entries) const {
-  return {.group = messages_->identity(), .sender = rank(), .round = round_, .entries = std::move(entries)};
+  return {.group = messages_->identity(), .sender = task(), .round = round_, .entries = std::move(entries)};
 }
 
 // The next message, which must be of this meeting.
@@ -132,7 +132,7 @@ bool MeetingBootstrap::keep(const std::vector<MeetingMessage::Entry>& all, std::
 }
 
 bool MeetingBootstrap::exchange(std::string& error) {
-  if (rank() == 0) {
+  if (task() == 0) {
     std::vector<MeetingMessage::Entry> all = to_publish_;
     return gather(all, error) && spread(std::move(all), error);
   }

@@ -19,7 +19,7 @@ class Job final : public Bootstrap {
         published_(published) {}
 
   std::string_view name() const override { return "pmix"; }
-  std::uint32_t rank() const override { return rank_; }
+  std::uint32_t task() const override { return rank_; }
   std::uint32_t size() const override { return 6; }
   const std::vector<std::uint32_t>& local_tasks() const override { return local_; }
   std::uint64_t job_cookie() const override { return 1; }

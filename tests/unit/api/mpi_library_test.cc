@@ -16,7 +16,7 @@ class JobOfSize final : public Bootstrap {
   JobOfSize(std::string_view name, std::uint32_t size) : name_(name), size_(size) {}
 
   std::string_view name() const override { return name_; }
-  std::uint32_t rank() const override { return 0; }
+  std::uint32_t task() const override { return 0; }
   std::uint32_t size() const override { return size_; }
   const std::vector<std::uint32_t>& local_tasks() const override { return local_; }
   std::uint64_t job_cookie() const override { return 1; }

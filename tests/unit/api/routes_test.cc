@@ -80,7 +80,7 @@ TEST(ContextRoutes, SaysOnceThatThereIsNoWay) {
 class TwoTasks final : public Bootstrap {
  public:
   std::string_view name() const override { return "two tasks"; }
-  std::uint32_t rank() const override { return 0; }
+  std::uint32_t task() const override { return 0; }
   std::uint32_t size() const override { return 2; }
   const std::vector<std::uint32_t>& local_tasks() const override { return local_; }
   std::uint64_t job_cookie() const override { return 1; }

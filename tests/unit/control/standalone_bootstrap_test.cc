@@ -51,7 +51,7 @@ TEST(StandaloneBootstrap, KnowsItsPlaceInTheJob) {
   const Opened opened = open(task_1_of_4());
   ASSERT_NE(opened.bootstrap, nullptr) << opened.error;
   EXPECT_EQ(opened.bootstrap->name(), "standalone");
-  EXPECT_EQ(opened.bootstrap->rank(), 1U);
+  EXPECT_EQ(opened.bootstrap->task(), 1U);
   EXPECT_EQ(opened.bootstrap->size(), 4U);
 }
 

@@ -27,7 +27,7 @@ std::shared_ptr<Bootstrap> open(Post& post, std::uint32_t rank, std::uint32_t si
 // One after the other: the first process is the last to come.
 void publish_and_read(Bootstrap& own, std::uint32_t round) {
   std::string error;
-  const std::string mine = std::to_string(own.rank()) + " in " + std::to_string(round);
+  const std::string mine = std::to_string(own.task()) + " in " + std::to_string(round);
   ASSERT_TRUE(own.put("name", std::as_bytes(std::span(mine)), error)) << error;
   ASSERT_TRUE(own.exchange(error)) << error;
   for (std::uint32_t other = 0; other < own.size(); ++other) {

@@ -99,7 +99,7 @@ TEST_F(LamTest, SaysWhoHasEndedInsteadOfWaiting) {
 bool agrees(const ProcessGroup& group, const std::vector<_gps>& expected, const _gps& own) {
   std::string error;
   if (!std::ranges::equal(group.members, expected, is_same)) return false;
-  const std::uint32_t rank = group.bootstrap->rank();
+  const std::uint32_t rank = group.bootstrap->task();
   if (!is_same(group.members[rank], own)) return false;
   const std::byte said{static_cast<unsigned char>(rank)};
   if (!group.bootstrap->put("rank", {&said, 1}, error) || !group.bootstrap->exchange(error)) return false;
