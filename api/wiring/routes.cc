@@ -9,6 +9,7 @@
 
 #include "api/wiring/adapter_choice.h"
 #include "api/wiring/info_level.h"
+#include "dataplane/base/byte_codec.h"
 #include "dataplane/base/check.h"
 
 namespace openlapi {
@@ -18,8 +19,8 @@ namespace {
 // How long a task may take to publish its address after the exchange has made it visible here.
 constexpr unsigned kAddressSeconds = 10;
 
-constexpr std::size_t kEpochBytes = sizeof(PublishedAddress::epoch);
-constexpr std::size_t kBytesBefore = kEpochBytes + 1;  // the address; the last of them has flags and the adapters
+constexpr std::size_t kBytesBefore =
+    sizeof(PublishedAddress::epoch) + 1;               // the address; the last has flags and adapters
 constexpr std::byte kTags{1}, kChosen{2}, kPlaced{4};  // the flags
 constexpr unsigned kAdaptersShift = 4;                 // the adapters are above them
 
@@ -46,13 +47,13 @@ std::string places_key(const std::string& address_keys) { return address_keys + 
 
 std::vector<std::byte> encode(const PublishedAddress& published) {
   const std::span<const std::byte> address = published.address.view();
-  std::vector<std::byte> bytes(kBytesBefore + address.size());
-  for (std::size_t i = 0; i < kEpochBytes; ++i) bytes[i] = static_cast<std::byte>(published.epoch >> 8 * i);
   OPENLAPI_CHECK(published.adapters <= kMostAdapters);
-  bytes[kEpochBytes] = (published.tags ? kTags : std::byte{}) | (published.chosen ? kChosen : std::byte{}) |
-                       (published.placed ? kPlaced : std::byte{}) |
-                       static_cast<std::byte>(published.adapters << kAdaptersShift);
-  std::copy(address.begin(), address.end(), bytes.begin() + kBytesBefore);
+  std::vector<std::byte> bytes;
+  append_little(bytes, published.epoch);
+  bytes.push_back((published.tags ? kTags : std::byte{}) | (published.chosen ? kChosen : std::byte{}) |
+                  (published.placed ? kPlaced : std::byte{}) |
+                  static_cast<std::byte>(published.adapters << kAdaptersShift));
+  bytes.insert(bytes.end(), address.begin(), address.end());
   return bytes;
 }
 
@@ -61,17 +62,19 @@ bool decode(std::span<const std::byte> bytes, PublishedAddress& published, std::
     reason = "the task published an address of " + std::to_string(bytes.size()) + " bytes";
     return false;
   }
-  const auto adapters = std::to_integer<std::uint8_t>(bytes[kEpochBytes] >> kAdaptersShift);
-  const std::byte others = bytes[kEpochBytes] & std::byte{(1 << kAdaptersShift) - 1} & ~(kTags | kChosen | kPlaced);
+  ByteReader reader(bytes);
+  const std::uint64_t epoch = reader.wide();
+  const std::byte flags{reader.byte()};
+  const auto adapters = std::to_integer<std::uint8_t>(flags >> kAdaptersShift);
+  const std::byte others = flags & std::byte{(1 << kAdaptersShift) - 1} & ~(kTags | kChosen | kPlaced);
   if (others != std::byte{} || adapters > kMostAdapters) {
     reason = "the task published an address of another version";
     return false;
   }
-  published.epoch = 0;
-  for (std::size_t i = 0; i < kEpochBytes; ++i) published.epoch |= std::to_integer<std::uint64_t>(bytes[i]) << 8 * i;
-  published.tags = (bytes[kEpochBytes] & kTags) != std::byte{};
-  published.chosen = (bytes[kEpochBytes] & kChosen) != std::byte{};
-  published.placed = (bytes[kEpochBytes] & kPlaced) != std::byte{};
+  published.epoch = epoch;
+  published.tags = (flags & kTags) != std::byte{};
+  published.chosen = (flags & kChosen) != std::byte{};
+  published.placed = (flags & kPlaced) != std::byte{};
   published.adapters = adapters;
   const std::span<const std::byte> address = bytes.subspan(kBytesBefore);
   std::copy(address.begin(), address.end(), published.address.bytes.begin());

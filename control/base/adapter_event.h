@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "control/base/byte_codec.h"
+#include "dataplane/base/byte_codec.h"
 
 namespace openlapi {
 

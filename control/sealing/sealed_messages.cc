@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "control/base/byte_codec.h"
+#include "dataplane/base/byte_codec.h"
 #include "dataplane/base/random_number.h"
 
 namespace openlapi::sealing {

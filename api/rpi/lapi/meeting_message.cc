@@ -1,9 +1,8 @@
 #include "api/rpi/lapi/meeting_message.h"
 
-#include <algorithm>
-#include <utility>
+#include <cstdint>
 
-#include "dataplane/base/little_endian.h"
+#include "dataplane/base/byte_codec.h"
 
 namespace openlapi::rpi {
 
@@ -11,88 +10,56 @@ namespace {
 
 constexpr std::uint32_t kMagic = 0x4d504c4f;  // "OLPM"
 
-class Writer {
- public:
-  template <class Number>
-  void number(Number value) {
-    bytes_.resize(bytes_.size() + sizeof value);
-    store_little(bytes_.data() + bytes_.size() - sizeof value, value);
-  }
-  void text(std::span<const std::byte> bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
-  std::vector<std::byte> take() { return std::move(bytes_); }
-
- private:
-  std::vector<std::byte> bytes_;
-};
-
-class Reader {
- public:
-  explicit Reader(std::span<const std::byte> bytes) : rest_(bytes) {}
-
-  template <class Number>
-  bool number(Number& value) {
-    std::span<const std::byte> bytes;
-    if (!text(sizeof value, bytes)) return false;
-    value = load_little<Number>(bytes.data());
-    return true;
-  }
-  bool text(std::size_t length, std::span<const std::byte>& bytes) {
-    if (length > rest_.size()) return false;
-    bytes = rest_.first(length);
-    rest_ = rest_.subspan(length);
-    return true;
-  }
-  bool at_end() const { return rest_.empty(); }
-
- private:
-  std::span<const std::byte> rest_;
-};
-
-bool read_entry(Reader& reader, MeetingMessage::Entry& entry) {
-  std::uint8_t key_length = 0;
-  std::uint16_t value_length = 0;
-  std::span<const std::byte> key, value;
-  if (!reader.number(entry.rank) || !reader.number(key_length) || key_length == 0 || !reader.number(value_length) ||
-      !reader.text(key_length, key) || !reader.text(value_length, value)) {
-    return false;
-  }
-  entry.key.assign(reinterpret_cast<const char*>(key.data()), key.size());
-  entry.value.assign(value.begin(), value.end());
-  return true;
+void append(std::vector<std::byte>& bytes, std::span<const std::byte> more) {
+  bytes.insert(bytes.end(), more.begin(), more.end());
 }
 
-bool read_body(Reader& reader, MeetingMessage& message) {
-  if (!reader.number(message.group) || !reader.number(message.sender) || !reader.number(message.round)) return false;
+bool read_entry(ByteReader& reader, MeetingMessage::Entry& entry) {
+  entry.rank = reader.number();
+  const std::size_t key_length = reader.byte();
+  const std::size_t value_length = reader.little<std::uint16_t>();
+  const auto key = reader.take(key_length);
+  const auto value = std::as_bytes(reader.take(value_length));
+  entry.key.assign(key.begin(), key.end());
+  entry.value.assign(value.begin(), value.end());
+  return !reader.failed() && key_length != 0;
+}
+
+bool read_body(ByteReader& reader, MeetingMessage& message) {
+  message.group = reader.wide();
+  message.sender = reader.number();
+  message.round = reader.number();
   message.entries.clear();
-  while (!reader.at_end()) {
+  while (!reader.failed() && reader.left() != 0) {
     if (!read_entry(reader, message.entries.emplace_back())) return false;
   }
-  return true;
+  return !reader.failed();
 }
 
 }  // namespace
 
 std::vector<std::byte> encode(const MeetingMessage& message) {
-  Writer writer;
-  writer.number(kMagic);
-  writer.number(kModuleVersion);
-  writer.number(message.group);
-  writer.number(message.sender);
-  writer.number(message.round);
+  std::vector<std::byte> bytes;
+  append_little(bytes, kMagic);
+  append_little(bytes, kModuleVersion);
+  append_little(bytes, message.group);
+  append_little(bytes, message.sender);
+  append_little(bytes, message.round);
   for (const MeetingMessage::Entry& entry : message.entries) {
-    writer.number(entry.rank);
-    writer.number(static_cast<std::uint8_t>(entry.key.size()));
-    writer.number(static_cast<std::uint16_t>(entry.value.size()));
-    writer.text(std::as_bytes(std::span(entry.key)));
-    writer.text(entry.value);
+    append_little(bytes, entry.rank);
+    append_little(bytes, static_cast<std::uint8_t>(entry.key.size()));
+    append_little(bytes, static_cast<std::uint16_t>(entry.value.size()));
+    append(bytes, std::as_bytes(std::span(entry.key)));
+    append(bytes, entry.value);
   }
-  return writer.take();
+  return bytes;
 }
 
 bool decode(std::span<const std::byte> bytes, MeetingMessage& message, std::string& reason) {
-  Reader reader(bytes);
-  std::uint32_t magic = 0, version = 0;
-  if (!reader.number(magic) || magic != kMagic || !reader.number(version)) {
+  ByteReader reader(bytes);
+  const std::uint32_t magic = reader.number();
+  const std::uint32_t version = reader.number();
+  if (reader.failed() || magic != kMagic) {
     reason = "it is no message of the rpi module 'lapi'";
     return false;
   }

@@ -9,7 +9,6 @@
 #include <limits>
 #include <string>
 
-#include "control/base/byte_codec.h"
 #include "control/base/sockets.h"
 #include "control/boot/algorithms/algorithms.h"
 #include "control/boot/errors/boot_error.h"
@@ -21,6 +20,7 @@
 #include "control/boot/startup/startup_protocol.h"
 #include "control/boot/tree/tree_link.h"
 #include "control/sealing/universe_word.h"
+#include "dataplane/base/byte_codec.h"
 #include "dataplane/base/whole_number.h"
 
 namespace openlapi::boot {

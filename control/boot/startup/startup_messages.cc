@@ -5,8 +5,8 @@
 #include <cstring>
 #include <string_view>
 
-#include "control/base/byte_codec.h"
 #include "control/boot/errors/boot_error.h"
+#include "dataplane/base/byte_codec.h"
 
 namespace openlapi::boot {
 namespace {

@@ -7,7 +7,6 @@
 #include <system_error>
 #include <thread>
 
-#include "control/base/byte_codec.h"
 #include "control/base/fork_failure.h"
 #include "control/boot/errors/boot_error.h"
 #include "control/boot/include/lam-ssi-boot.h"
@@ -19,6 +18,7 @@
 #include "control/boot/startup/startup_protocol.h"
 #include "control/boot/tree/tree_link.h"
 #include "control/ssi/kept_errors.h"
+#include "dataplane/base/byte_codec.h"
 #include "dataplane/base/file_descriptor.h"
 
 namespace openlapi::boot {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "control/base/byte_codec.h"
+#include "dataplane/base/byte_codec.h"
 
 namespace openlapi::boot {
 namespace {

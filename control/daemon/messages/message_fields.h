@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "control/base/byte_codec.h"
+#include "dataplane/base/byte_codec.h"
 
 namespace openlapi::daemon {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "control/base/byte_codec.h"
+#include "dataplane/base/byte_codec.h"
 
 namespace openlapi::daemon {
 

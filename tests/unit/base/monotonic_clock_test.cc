@@ -70,7 +70,7 @@ TEST(MonotonicClock, CountsTicksOnlyWhereTheKernelDoes) {
 #endif
 }
 
-// Also from one thread to another: what one has written down is past for who reads it.
+// Also from one thread to another: what one has written down is past for the one that reads it.
 TEST(MonotonicClock, NeverGoesBack) {
   const MonotonicClock clock;
   constexpr unsigned kTurns = 20'000;

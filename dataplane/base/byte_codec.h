@@ -1,5 +1,5 @@
-// How control's processes write numbers, texts and bytes into messages: little-endian; a number has 4 bytes, a wide
-// number 8; before a text or bytes goes their length, a number.
+// How processes write numbers, texts and bytes into messages: little-endian. A number of a width that is not named has
+// 4 bytes, a wide number 8; before a text or bytes that are counted goes their length, a number.
 #pragma once
 
 #include <array>
@@ -21,16 +21,17 @@ std::array<std::uint8_t, sizeof(Number)> little_bytes(Number number) {
   return bytes;
 }
 
-// Byte by byte: g++ 12 warns of an overflow, which there is not, when several are inserted at once.
-inline void append_number(std::vector<std::uint8_t>& bytes, std::uint32_t number) {
-  for (const std::uint8_t byte : little_bytes(number)) bytes.push_back(byte);
+// Of the number's own width. Byte by byte: g++ 12 warns of an overflow, which there is not, when several are inserted
+// at once.
+template <class Byte, class Number>
+void append_little(std::vector<Byte>& bytes, Number number) {
+  for (const std::uint8_t byte : little_bytes(number)) bytes.push_back(Byte{byte});
 }
+inline void append_number(std::vector<std::uint8_t>& bytes, std::uint32_t number) { append_little(bytes, number); }
 inline void append_number(std::vector<std::uint8_t>& bytes, int number) {
   append_number(bytes, static_cast<std::uint32_t>(number));
 }
-inline void append_wide(std::vector<std::uint8_t>& bytes, std::uint64_t number) {
-  for (const std::uint8_t byte : little_bytes(number)) bytes.push_back(byte);
-}
+inline void append_wide(std::vector<std::uint8_t>& bytes, std::uint64_t number) { append_little(bytes, number); }
 inline void append_counted(std::vector<std::uint8_t>& bytes, std::span<const std::uint8_t> more) {
   append_number(bytes, static_cast<std::uint32_t>(more.size()));
   bytes.insert(bytes.end(), more.begin(), more.end());
@@ -43,10 +44,18 @@ inline void append_text(std::vector<std::uint8_t>& bytes, std::string_view text)
 class ByteReader {
  public:
   explicit ByteReader(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
+  explicit ByteReader(std::span<const std::byte> bytes)
+      : bytes_(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()) {}
 
-  std::uint8_t byte() { return load<std::uint8_t>(); }
-  std::uint32_t number() { return load<std::uint32_t>(); }
-  std::uint64_t wide() { return load<std::uint64_t>(); }
+  // Of this width.
+  template <class Number>
+  Number little() {
+    const auto taken = take(sizeof(Number));
+    return taken.empty() ? Number{0} : load_little<Number>(reinterpret_cast<const std::byte*>(taken.data()));
+  }
+  std::uint8_t byte() { return little<std::uint8_t>(); }
+  std::uint32_t number() { return little<std::uint32_t>(); }
+  std::uint64_t wide() { return little<std::uint64_t>(); }
   int integer() { return static_cast<int>(number()); }
   // The number of elements that follow, of at least `least` bytes each. One that the bytes left cannot hold fails, so
   // that nobody reserves memory for it.
@@ -71,12 +80,6 @@ class ByteReader {
   bool failed() const { return failed_; }
 
  private:
-  template <class Number>
-  Number load() {
-    const auto taken = take(sizeof(Number));
-    return taken.empty() ? Number{0} : load_little<Number>(reinterpret_cast<const std::byte*>(taken.data()));
-  }
-
   std::span<const std::uint8_t> bytes_;
   bool failed_ = false;
 };

@@ -1,6 +1,7 @@
-#include "control/base/byte_codec.h"
 
 #include <gtest/gtest.h>
+
+#include "dataplane/base/byte_codec.h"
 
 namespace openlapi {
 namespace {
