@@ -1,6 +1,5 @@
 #include "api/info/lam_mpi.h"
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -9,6 +8,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "control/base/process_handle.h"
 #include "control/base/spawned_program.h"
 
 namespace openlapi::info {
@@ -55,8 +55,7 @@ std::string output_of(const std::string& program) {
   close(ends[1]);
   const std::string text = error == 0 ? read_all(ends[0]) : std::strerror(error);
   close(ends[0]);
-  while (error == 0 && waitpid(process, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  if (error == 0) await_child(process);
   return text;
 }
 

@@ -66,18 +66,6 @@ std::vector<lamnode> nodes_of(UniverseMessage& universe) {
   return nodes;
 }
 
-NodeRecord record_of(const lamnode& node) {
-  NodeRecord record;
-  record.number = static_cast<std::uint32_t>(node.lnd_nodeid);
-  record.node.state = NodeState::kMember;
-  record.node.address = ntohl(node.lnd_addr.sin_addr.s_addr);
-  record.node.port = ntohs(node.lnd_addr.sin_port);
-  record.node.type = static_cast<std::uint32_t>(node.lnd_type & NT_WASTE);
-  record.node.cpus = static_cast<std::uint32_t>(node.lnd_ncpus < 1 ? 1 : node.lnd_ncpus);
-  record.node.host = node.lnd_hname == nullptr ? "" : node.lnd_hname;
-  return record;
-}
-
 int run(BootOptions& options) {
   options.check_words(1, 1, "host");
   options.check_number("n", 0, static_cast<int>(kMostNodes) - 1);
@@ -102,7 +90,7 @@ int run(BootOptions& options) {
   BootDescendants descendants;
   BootSequence boot(options, BootSequence::Nodes::kOneHost);
   const bool started = boot.start(LAM_SSI_BOOT_PROC_LAMD);
-  const NodeRecord record = record_of(boot.joining());
+  const NodeRecord record{static_cast<std::uint32_t>(boot.joining().lnd_nodeid), universe_node_of(boot.joining())};
   const std::string name = "n" + std::to_string(record.number) + " (" + record.node.host + ")";
   if (!started) throw std::runtime_error(name + " is not booted; the universe is as it was");
   const auto outcome = daemon.ask_for<OutcomeMessage>(GrowMessage{record}, kAnswerTime);

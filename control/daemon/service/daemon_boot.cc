@@ -73,18 +73,6 @@ bool is_here(const std::string& host) {
   }
 }
 
-UniverseNode node_of(const lamnode& node) {
-  UniverseNode result;
-  if (node.lnd_nodeid == NOTNODEID) return result;
-  result.state = NodeState::kMember;
-  result.address = ntohl(node.lnd_addr.sin_addr.s_addr);
-  result.port = ntohs(node.lnd_addr.sin_port);
-  result.type = static_cast<std::uint32_t>(node.lnd_type & NT_WASTE);
-  result.cpus = static_cast<std::uint32_t>(node.lnd_ncpus < 1 ? 1 : node.lnd_ncpus);
-  result.host = node.lnd_hname == nullptr ? "" : node.lnd_hname;
-  return result;
-}
-
 std::vector<UniverseNode> nodes_of(const lamnode* universe, int count) {
   std::vector<UniverseNode> nodes;
   for (int n = 0; n < count; ++n) {
@@ -92,7 +80,7 @@ std::vector<UniverseNode> nodes_of(const lamnode* universe, int count) {
       throw std::runtime_error("the universe has node " + std::to_string(universe[n].lnd_nodeid) + " at place " +
                                std::to_string(n));
     }
-    nodes.push_back(node_of(universe[n]));
+    nodes.push_back(universe_node_of(universe[n]));
   }
   return nodes;
 }

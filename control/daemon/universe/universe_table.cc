@@ -1,9 +1,14 @@
 #include "control/daemon/universe/universe_table.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <stdexcept>
 #include <tuple>
 #include <utility>
+
+#include "control/boot/include/lamnet.h"
+#include "control/boot/include/net.h"
 
 namespace openlapi::daemon {
 
@@ -12,6 +17,18 @@ namespace {
 constexpr std::size_t kMostNamed = 5;
 
 }  // namespace
+
+UniverseNode universe_node_of(const lamnode& node) {
+  UniverseNode result;
+  if (node.lnd_nodeid == NOTNODEID) return result;
+  result.state = NodeState::kMember;
+  result.address = ntohl(node.lnd_addr.sin_addr.s_addr);
+  result.port = ntohs(node.lnd_addr.sin_port);
+  result.type = static_cast<std::uint32_t>(node.lnd_type & NT_WASTE);
+  result.cpus = static_cast<std::uint32_t>(node.lnd_ncpus < 1 ? 1 : node.lnd_ncpus);
+  result.host = node.lnd_hname == nullptr ? "" : node.lnd_hname;
+  return result;
+}
 
 std::string name_of(std::uint32_t number, const std::vector<UniverseNode>& nodes) {
   const std::string& host = nodes[number].host;

@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+struct lamnode;
+
 namespace openlapi::daemon {
 
 // 256 nodes are two links away from the root, 4,096 three; a daemon has 17 connections to others at most, plus those of
@@ -46,6 +48,9 @@ struct UniverseNode {
   bool lives() const { return state == NodeState::kMember || state == NodeState::kLeaving; }
   bool operator==(const UniverseNode&) const = default;
 };
+
+// A node of a boot: a member, or none.
+UniverseNode universe_node_of(const lamnode& node);
 
 // For users: n1 (host1).
 std::string name_of(std::uint32_t number, const std::vector<UniverseNode>& nodes);

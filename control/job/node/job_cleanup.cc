@@ -5,7 +5,6 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include <cerrno>
 #include <cinttypes>
@@ -15,6 +14,7 @@
 #include <set>
 
 #include "control/base/fork_failure.h"
+#include "control/base/process_handle.h"
 
 namespace openlapi {
 namespace {
@@ -107,8 +107,7 @@ void JobCleanup::close() {
   remove_directory(directory_);
   remove_directory(memory_directory_);
   pipe_.reset();
-  while (waitpid(watcher_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  await_child(watcher_);
   watcher_ = 0;
 }
 

@@ -4,7 +4,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include <utility>
 
 #include "control/base/fork_failure.h"
+#include "control/base/process_handle.h"
 
 namespace openlapi {
 namespace {
@@ -102,7 +102,7 @@ bool start_process(std::uint32_t number, const TaskStart& start, TaskProcess& pr
   if (child == 0) run_child(start, parent, set);
   if (child > 0) {
     setpgid(child, child);  // whoever comes first; signals to the group must reach it from now on
-    process = TaskProcess(number, child, FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, child, 0))));
+    process = TaskProcess(number, child, process_handle(child));
     if (process.fd() >= 0) return true;
   }
   error = "cannot start task " + std::to_string(number) + ": " + fork_failure(errno);

@@ -4,10 +4,10 @@
 #include <sys/wait.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <fstream>
 #include <sstream>
 
+#include "control/base/process_handle.h"
 #include "control/job/options/job_options.h"
 
 namespace openlapi {
@@ -64,8 +64,7 @@ void TaskProcess::send(int signal) const {
 }
 
 void TaskProcess::reap() {
-  while (pid_ > 0 && waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  if (pid_ > 0) await_child(pid_);
   pid_ = 0;
 }
 
