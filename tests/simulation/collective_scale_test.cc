@@ -15,6 +15,7 @@
 #include "dataplane/sync/collectives.h"
 #include "dataplane/wire/operation_header.h"
 #include "dataplane/wire/packet_header.h"
+#include "tests/support/quiet_host.h"
 #include "tests/support/simulated_network.h"
 
 namespace openlapi {
@@ -81,14 +82,6 @@ class CountingTransport final : public Transport {
   std::size_t messages_ = 0, data_packets_ = 0, packets_ = 0, bytes_ = 0, payload_ = 0;
 };
 
-class QuietHost final : public HandlerHost {
- public:
-  HeaderVerdict run_header_handler(const ArrivedMessage&) override { return {}; }
-  bool run_completion_handler(const CompletionRun&, bool) override { return true; }
-  void run_send_handler(const SendCompletion&) override {}
-  void report_fault(Fault, PeerIndex) override { ADD_FAILURE() << "an engine reports a fault"; }
-};
-
 struct Task final : RouteResolver {
   Task(SimulatedNetwork& network, VirtualTime& time, PeerIndex self, std::uint32_t tasks) : transport(network, self) {
     EndpointConfig config;
@@ -109,7 +102,7 @@ struct Task final : RouteResolver {
   }
 
   CountingTransport transport;
-  QuietHost host;
+  test::QuietHost host;
   std::unique_ptr<Endpoint> endpoint;
   std::size_t resolved = 0;
 };
@@ -129,6 +122,10 @@ class CollectiveScale : public testing::TestWithParam<Size> {
     for (PeerIndex task = 0; task < tasks(); ++task) {
       members_.push_back(std::make_unique<Task>(network_, time_, task, tasks()));
     }
+  }
+
+  ~CollectiveScale() override {
+    for (const auto& task : members_) EXPECT_EQ(task->host.faults, 0u);
   }
 
   static std::uint32_t tasks() { return GetParam().tasks; }

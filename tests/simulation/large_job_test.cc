@@ -12,6 +12,7 @@
 #include "dataplane/endpoint/endpoint.h"
 #include "dataplane/peers/peer_table.h"
 #include "dataplane/sync/collectives.h"
+#include "tests/support/quiet_host.h"
 #include "tests/support/simulated_network.h"
 
 namespace {
@@ -62,15 +63,6 @@ constexpr std::uint32_t kTasks = 8192;
 constexpr std::size_t kMostBytesPerEngine = 1024 * 1024;
 constexpr std::size_t kMostBytesPerUnknownPeer = 64;
 
-class QuietHost final : public HandlerHost {
- public:
-  HeaderVerdict run_header_handler(const ArrivedMessage&) override { return {}; }
-  bool run_completion_handler(const CompletionRun&, bool) override { return true; }
-  void run_send_handler(const SendCompletion&) override {}
-  void report_fault(Fault, PeerIndex) override { ++faults; }
-  unsigned faults = 0;
-};
-
 struct Member final : RouteResolver {
   Member(SimulatedNetwork& network, PeerIndex self) : transport(network, {.address = {self, 0, 0}}) {}
   Route resolve(PeerIndex) override {
@@ -81,7 +73,7 @@ struct Member final : RouteResolver {
   }
 
   SimulatedTransport transport;
-  QuietHost host;
+  test::QuietHost host;
   std::unique_ptr<Endpoint> endpoint;
 };
 

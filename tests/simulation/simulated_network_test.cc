@@ -1,4 +1,4 @@
-// The simulated network itself: what it promises to the engines and to who replays a seed.
+// The simulated network itself: what it promises to the engines and to anybody who replays a seed.
 #include "tests/support/simulated_network.h"
 
 #include <gtest/gtest.h>

@@ -6,21 +6,17 @@
 #include <utility>
 #include <vector>
 
+#include "tests/unit/daemon/adapter_rows.h"
+
 namespace openlapi::daemon {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// The own address is the loopback's, which has the whole network: so 127.0.0.2 answers, and who is beyond does not.
+// The own address is the loopback's, which has the whole network: so 127.0.0.2 answers, and what is beyond does not.
 const MessageBytes kHere{127, 0, 0, 1}, kAnswers{127, 0, 0, 2}, kSilent{203, 0, 113, 1};
 constexpr std::uint8_t kAll = 0, kLoopback = 8;  // bits of networks
-
-std::vector<UniverseNode> members() {
-  std::vector<UniverseNode> nodes(2);
-  for (UniverseNode& node : nodes) node.state = NodeState::kMember;
-  return nodes;
-}
 
 class AdapterDoubtsTest : public testing::Test {
  protected:
@@ -43,7 +39,7 @@ class AdapterDoubtsTest : public testing::Test {
     table_.set_own({adapter(kHere, kAll, is_reachable ? AdapterCause::kUp : AdapterCause::kUnreachable)});
   }
 
-  UniverseTable universe_{members(), 0, 0};
+  UniverseTable universe_{members(2), 0, 0};
   AdapterTable table_{universe_, [] { return std::uint64_t{1}; }};
   std::vector<bool> told_{};
   AdapterDoubts doubts_{universe_, table_, [this](const std::string& name, bool is_reachable) {

@@ -6,14 +6,10 @@
 #include <set>
 #include <stdexcept>
 
+#include "tests/unit/daemon/adapter_rows.h"
+
 namespace openlapi::daemon {
 namespace {
-
-std::vector<UniverseNode> members(std::uint32_t count) {
-  std::vector<UniverseNode> nodes(count);
-  for (UniverseNode& node : nodes) node.state = NodeState::kMember;
-  return nodes;
-}
 
 using Nodes = std::vector<std::uint32_t>;
 

@@ -113,7 +113,7 @@ std::vector<pid_t> start_processes(int processes, Shared& shared, const std::fun
 }
 
 // The statuses of all that have ended by then.
-std::vector<int> wait_for(const std::vector<pid_t>& pids, unsigned most_seconds) {
+std::vector<int> await_ends(const std::vector<pid_t>& pids, unsigned most_seconds) {
   constexpr int kRunning = -1;
   std::vector<int> statuses(pids.size(), kRunning);
   const auto is_over = [&] { return std::ranges::find(statuses, kRunning) == statuses.end(); };
@@ -147,7 +147,7 @@ std::string run_lam_job(int processes, unsigned most_seconds, const std::functio
     if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends) != 0) throw std::runtime_error("no sockets");
     inbox = {ends[0], ends[1]};
   }
-  const std::vector<int> statuses = wait_for(start_processes(processes, shared, work), most_seconds);
+  const std::vector<int> statuses = await_ends(start_processes(processes, shared, work), most_seconds);
   std::string wrong;
   for (int rank = 0; rank < processes; ++rank) {
     const int status = statuses[static_cast<std::size_t>(rank)];
