@@ -102,8 +102,8 @@ class QuietGroup {
     return messages_->send(to, said, reason);
   }
 
-  // What was said in checkpoints that have failed is passed by. Who has begun the next one has failed in this one, and
-  // will not say that word again.
+  // What was said in checkpoints that have failed is passed by. A process that has begun the next one has failed in
+  // this one, and will not say that word again.
   bool hear(std::uint32_t from, Waiting waiting, std::string& reason) {
     const Nanoseconds begin = clock_.now();
     while (group_.heard[from] < word_) {

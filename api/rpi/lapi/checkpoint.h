@@ -34,7 +34,7 @@ struct JoinedGroup {
 // before all have ended it. False: `reason` says why.
 bool make_quiet(RequestEngine& engine, std::span<JoinedGroup> groups, std::string& reason);
 
-// New paths to all of them, who have the same numbers as before: all of them call it. Null: `reason` says why.
+// New paths to all of them, which have the same numbers as before: all of them call it. Null: `reason` says why.
 std::unique_ptr<JoinedWorlds> open_again(WorldListener& listener, const JoinedWorlds::Open& open,
                                          std::span<const JoinedGroup> groups, std::string& reason);
 

@@ -28,13 +28,13 @@ bool JoinedWorlds::add(std::shared_ptr<Bootstrap> bootstrap, std::span<const Mem
   part->job.has_launcher = true;
   part->job.unknown_variables = look_at_variables(parts_.empty() && part->job.bootstrap->task() == 0);
   std::vector<WorldProcess> processes;
-  std::vector<Route> routes = routes_;
+  std::vector<PeerOfPart> reached = reached_;
   for (Peer there = 0; there < members.size(); ++there) {
     processes.push_back(members[there].process);
-    part->numbers.push_back(members[there].is_new ? static_cast<Peer>(routes.size()) : kNobody);
+    part->numbers.push_back(members[there].is_new ? static_cast<Peer>(reached.size()) : kNobody);
     if (!members[there].is_new) continue;
     ++part->users;
-    routes.push_back({part.get(), there});
+    reached.push_back({part.get(), there});
   }
   part->world = open_(part->job, processes, *part, reason);
   if (part->world == nullptr) return false;
@@ -48,7 +48,7 @@ bool JoinedWorlds::add(std::shared_ptr<Bootstrap> bootstrap, std::span<const Mem
     return false;
   }
   if (parts_.size() == 1) self_ = self;
-  routes_ = std::move(routes);
+  reached_ = std::move(reached);
   return true;
 }
 
@@ -65,16 +65,16 @@ bool JoinedWorlds::renew_poller(std::string& reason) {
 }
 
 void JoinedWorlds::take_begun(Peer peer) {
-  const Route& route = routes_[peer];
-  while (route.part != nullptr && route.part->world->is_bringing(route.there)) progress(true);
+  const PeerOfPart& at = reached_[peer];
+  while (at.part != nullptr && at.part->world->is_bringing(at.there)) progress(true);
 }
 
 void JoinedWorlds::remove(Peer peer) {
-  Part* const part = routes_[peer].part;
+  Part* const part = reached_[peer].part;
   if (part == nullptr) return;
-  part->numbers[routes_[peer].there] = kNobody;
+  part->numbers[reached_[peer].there] = kNobody;
   take_begun(peer);  // and it is told that it has come
-  routes_[peer].part = nullptr;
+  reached_[peer].part = nullptr;
   if (--part->users != 0 || part == parts_.front().get()) return;
   while (!part->world->drained()) progress(true);
   const auto place = std::ranges::find(parts_, part, &std::unique_ptr<Part>::get);
@@ -86,30 +86,30 @@ void JoinedWorlds::remove(Peer peer) {
 
 void JoinedWorlds::send_message(Peer peer, std::span<const std::byte> header, std::span<const std::byte> data,
                                 WhenDone when_sent) {
-  const Route& route = routes_[peer];
-  if (route.part != nullptr) return route.part->world->send_message(route.there, header, data, when_sent);
+  const PeerOfPart& at = reached_[peer];
+  if (at.part != nullptr) return at.part->world->send_message(at.there, header, data, when_sent);
   if (when_sent.function != nullptr) when_sent.function(when_sent.argument, Outcome::peer_lost);
 }
 
 void JoinedWorlds::get(Peer peer, std::uint64_t remote, std::span<std::byte> local, WhenDone when_here) {
-  const Route& route = routes_[peer];
-  if (route.part != nullptr) return route.part->world->get(route.there, remote, local, when_here);
+  const PeerOfPart& at = reached_[peer];
+  if (at.part != nullptr) return at.part->world->get(at.there, remote, local, when_here);
   if (when_here.function != nullptr) when_here.function(when_here.argument, Outcome::peer_lost);
 }
 
 void JoinedWorlds::has_left(Peer peer) {
-  const Route& route = routes_[peer];
-  if (route.part != nullptr) route.part->world->has_left(route.there);
+  const PeerOfPart& at = reached_[peer];
+  if (at.part != nullptr) at.part->world->has_left(at.there);
 }
 
 void JoinedWorlds::expect_no_more(Peer peer) {
-  const Route& route = routes_[peer];
-  if (route.part != nullptr) route.part->world->expect_no_more(route.there);
+  const PeerOfPart& at = reached_[peer];
+  if (at.part != nullptr) at.part->world->expect_no_more(at.there);
 }
 
 void JoinedWorlds::give_up(Peer peer, const char* reason) {
-  const Route& route = routes_[peer];
-  if (route.part != nullptr) route.part->world->give_up(route.there, reason);
+  const PeerOfPart& at = reached_[peer];
+  if (at.part != nullptr) at.part->world->give_up(at.there, reason);
 }
 
 bool JoinedWorlds::drained() {

@@ -29,7 +29,7 @@ class JoinedWorlds final : public World {
   // Opens paths to the group's processes: all of them call it. False: `reason` says why.
   bool add(std::shared_ptr<Bootstrap> bootstrap, std::span<const Member> members, std::string& reason);
   // These peers, who get the next numbers, are not talked to.
-  void leave_out(Peer count) { routes_.resize(routes_.size() + count); }
+  void leave_out(Peer count) { reached_.resize(reached_.size() + count); }
   // Goes on until all is here that the peer has begun to send, and all that is read from it.
   void take_begun(Peer peer);
   // The peer is not talked to any more, once all is here that it is sending to receives. The last one of a group ends
@@ -37,7 +37,7 @@ class JoinedWorlds final : public World {
   void remove(Peer peer);
 
   Peer self() const override { return self_; }
-  Peer peers() const override { return static_cast<Peer>(routes_.size()); }
+  Peer peers() const override { return static_cast<Peer>(reached_.size()); }
   void send_message(Peer peer, std::span<const std::byte> header, std::span<const std::byte> data,
                     WhenDone when_sent) override;
   void get(Peer peer, std::uint64_t remote, std::span<std::byte> local, WhenDone when_here) override;
@@ -65,7 +65,8 @@ class JoinedWorlds final : public World {
     std::uint32_t users = 0;      // peers that are reached in it
     std::unique_ptr<PolledWorld> world{};
   };
-  struct Route {
+  // Where a peer is reached.
+  struct PeerOfPart {
     Part* part = nullptr;  // null: the peer was removed
     Peer there = 0;
   };
@@ -75,7 +76,7 @@ class JoinedWorlds final : public World {
   WorldListener& listener_;
   const Open open_;
   Peer self_ = 0;
-  std::vector<Route> routes_{};  // by Peer
+  std::vector<PeerOfPart> reached_{};  // by Peer
   std::vector<std::unique_ptr<Part>> parts_{};
   Interruption interruption_{};
   std::unique_ptr<WorldsPoller> poller_{};  // of all parts

@@ -84,7 +84,7 @@ int refuse(const std::string& what) {
 
 // No exception leaves the module.
 template <class Function>
-int guarded(Function function) {
+int without_exceptions(Function function) {
   try {
     return function();
   } catch (const std::bad_alloc&) {
@@ -180,7 +180,7 @@ int begin(std::span<_proc* const> processes, int most_short, int timeout) {
 // What moves messages: after a restart that has failed there are no paths.
 template <class Function>
 int moving(Function function) {
-  if (running->worlds != nullptr) return guarded(function);
+  if (running->worlds != nullptr) return without_exceptions(function);
   errno = ENOTCONN;
   return LAMERROR;
 }
@@ -240,11 +240,11 @@ int end() {
 
 int finalize(struct _proc* process) {
   if (running == nullptr) return 0;
-  return guarded([&] { return process != nullptr ? end_process(process) : end(); });
+  return without_exceptions([&] { return process != nullptr ? end_process(process) : end(); });
 }
 
 int build(MPI_Request request) {
-  return guarded([&] { return running->engine.build(request); });
+  return without_exceptions([&] { return running->engine.build(request); });
 }
 int start(MPI_Request, MPI_Request request) {
   return moving([&] { return running->engine.start(request); });
@@ -253,7 +253,7 @@ int advance(MPI_Request first, int block) {
   return moving([&] { return running->engine.advance(first, block != 0); });
 }
 int destroy(MPI_Request request) {
-  return guarded([&] { return running == nullptr ? 0 : running->engine.destroy(request); });
+  return without_exceptions([&] { return running == nullptr ? 0 : running->engine.destroy(request); });
 }
 int iprobe(MPI_Request request) {
   return moving([&] { return running->engine.iprobe(request); });
@@ -315,7 +315,7 @@ int job_continues() {
 }
 
 int job_restarts() {
-  return guarded([&] {
+  return without_exceptions([&] {
     if (!std::exchange(running->is_quiet, false)) return refuse("no restart without a checkpoint before");
     std::string reason;
     running->worlds.reset();
@@ -357,7 +357,7 @@ const lam_ssi_rpi_actions_1_1_0_t* initialise_module(struct _proc** processes, i
     return nullptr;
   }
   const std::span<_proc* const> all(processes, static_cast<std::size_t>(count));
-  return guarded([&] { return begin(all, most_short, timeout); }) == 0 ? &actions : nullptr;
+  return without_exceptions([&] { return begin(all, most_short, timeout); }) == 0 ? &actions : nullptr;
 }
 
 }  // namespace

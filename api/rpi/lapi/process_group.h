@@ -17,9 +17,9 @@ struct ProcessGroup {
 };
 
 // Of what lsr_init was given: this MPI_COMM_WORLD and, where it was spawned, those who have started it. LAM does not
-// say which are which. Who starts processes knows the new ones, but not who else takes part; so the first of the new
-// ones, by their places, leads the group: those that have started it say who was started, and it tells everybody who
-// takes part. False: `error` says why.
+// say which are which. A process that starts others knows the new ones, but not who else takes part; so the first of
+// the new ones, by their places, leads the group: those that have started it say who was started, and it tells
+// everybody who takes part. False: `error` says why.
 bool meet_at_start(std::span<const _gps> processes, const _gps& own, bool was_spawned, ProcessGroup& group,
                    std::string& error);
 
