@@ -38,7 +38,7 @@ ShmConfig config_of(const SharedMemoryRequest& request) {
   return config;
 }
 
-// Once for all of the node. Who takes a failed task's place is not one of the group.
+// Once for all of the node. A task that takes a failed one's place is not one of the group.
 void say_that_the_network_serves(const Bootstrap& bootstrap, const ShmSetupError& error) {
   const std::vector<std::uint32_t>& local = bootstrap.local_tasks();
   const bool speaks = bootstrap.task() == (error.leader_is_missing ? local[1] : local.front());

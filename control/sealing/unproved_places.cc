@@ -32,7 +32,7 @@ std::optional<std::size_t> who_goes(std::span<const std::uint32_t> addresses, st
     Holder& holder = holders.try_emplace(addresses[n], Holder{0, n}).first->second;
     ++holder.connections;
   }
-  // The newcomer counts as if it were there; of several that have the most, who has been waiting longest goes.
+  // The newcomer counts as if it were there; of several that have the most, the one that has been waiting longest goes.
   if (const auto own = holders.find(newcomer); own != holders.end()) ++own->second.connections;
   const auto most = std::ranges::max_element(holders, [](const auto& left, const auto& right) {
     return left.second.connections != right.second.connections ? left.second.connections < right.second.connections

@@ -127,7 +127,7 @@ class PeerChannel {
   // whose link is up again is probed. Whether any was left.
   [[gnu::noinline, gnu::cold]] bool look_at_links(Nanoseconds now);
 
-  // For who uses the paths besides the channel, which does not look at the links without packets of its own. Null:
+  // For what uses the paths besides the channel, which does not look at the links without packets of its own. Null:
   // there is one path.
   const PathWatch* path_watch() const { return several_ != nullptr ? &several_->watch : nullptr; }
   void watch_links();

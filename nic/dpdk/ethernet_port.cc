@@ -47,7 +47,8 @@ std::map<std::string, std::string, std::less<>>& remembered() {
 }
 
 // DPDK 22.11 forgets the listening socket of a memif server that is removed, but not to listen to it: its name stays
-// taken, and who connects to it makes the driver use memory that it has freed. A file is removed, so nobody finds it.
+// taken, and whoever connects to it makes the driver use memory that it has freed. A file is removed, so nobody finds
+// it.
 bool must_stay(const std::string& device) {
   return device.rfind("net_memif", 0) == 0 && !is_memif_client(device) &&
          device.find("socket-abstract=no") == std::string::npos;

@@ -17,7 +17,7 @@ constexpr unsigned kReadsPerBusyBurst = 32;
 
 // Datagrams without a packet, from strangers who know what frames look like, that a burst reads besides: about as many
 // as a socket's buffer of the usual size holds, in 0.1 ms. One at a time they would stay in front of the packets for as
-// long as more of them come, and who polls would take the transport for idle and give its core away between two.
+// long as more of them come, and whoever polls would take the transport for idle and give its core away between two.
 constexpr unsigned kUselessReadsPerBurst = 256;
 
 }  // namespace

@@ -4,7 +4,7 @@
     tests/beds/hosts 3 --sshd -- hosts_strangers.py BUILD PROCESS-SCHEMA [TIMES]
 
 10,000 connections that say nothing and 1,000 that say a byte now and then come to whatever daemons and booting agents
-listen to, most of them on the origin, each from its host's own address; who is sent away comes again after a second.
+listen to, most of them on the origin, each from its host's own address; one that is sent away comes again after a second.
 Whichever algorithm has booted the universe, its tools work on every host. Prints TAP, and how long boots took with and
 without strangers."""
 import os

@@ -1,7 +1,7 @@
 // strangers IDLE TALKING PORT... - so many connections to whatever root listens to at this host's address, but for
-// these ports: some that say nothing, some that say a byte now and then of what a daemon would say. Who is sent away
-// comes again after a second. For tests: an ordinary user of a host on which daemons are booted. Ends with its standard
-// input, and then says how many connections it has begun.
+// these ports: some that say nothing, some that say a byte now and then of what a daemon would say. One that is sent
+// away comes again after a second. For tests: an ordinary user of a host on which daemons are booted. Ends with its
+// standard input, and then says how many connections it has begun.
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
@@ -90,7 +90,7 @@ class Crowd {
     }
   }
 
-  // What daemons say is thrown away; who is sent away has no socket.
+  // What daemons say is thrown away; one that is sent away has no socket.
   void listen(int milliseconds, int tick) {
     epoll_event events[512];
     const int count = epoll_wait(epoll_, events, 512, milliseconds);

@@ -1,5 +1,5 @@
-// Arbitrary bytes to everything that helpers of the tree algorithm and who started them read: what is accepted has
-// possible values only, and is the same when it has gone over the wire again.
+// Arbitrary bytes to everything that helpers of the tree algorithm and those who started them read: what is accepted
+// has possible values only, and is the same when it has gone over the wire again.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

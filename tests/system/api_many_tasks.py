@@ -23,7 +23,7 @@ def test_1024_tasks_share_memory(jobs):
 
 
 def test_1025_tasks_do_not(jobs):
-    """One of them, which believes what it is told of the others. Who comes first on its node says it, at any level."""
+    """One of them, which believes what it is told of the others. The first one on its node says it, at any level."""
     text = "1025 tasks on this node, shared memory serves at most 1024"
     for task, said in ((0, 1), (1, 0)):
         others = ":".join(str(other) for other in range(MOST + 1) if other != task)

@@ -634,7 +634,7 @@ class StrangerTest(Universe):
             answer = self.read_to_end(client)
             self.assertTrue(answer.startswith(self.HELLO), answer)
             self.assertLessEqual(len(answer), 60, "nothing but its greeting and proof")
-        # The daemon is not stalled by who says nothing, drops him in the end, and keeps no descriptor.
+        # The daemon is not stalled by one who says nothing, drops him in the end, and keeps no descriptor.
         self.assertEqual(self.lines("-c"), ["n0\tinky", "n1\tpinky"])
         self.read_to_end(silent)
         self.read_to_end(half)

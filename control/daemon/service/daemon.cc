@@ -64,7 +64,7 @@ void Daemon::take_signals() {
   if (read(signals_.get(), &info, sizeof info) == sizeof info) over_ = true;
 }
 
-// Nothing comes from it but its end. Who is linked needs it no more.
+// Nothing comes from it but its end. A linked daemon needs it no more.
 void Daemon::watch_agent(PollSet& poll_set) {
   if (!membership_.needs_agent()) agent_.reset();
   if (!agent_.is_open()) return;

@@ -50,7 +50,7 @@ bool is_promiscuous() {
   return value != nullptr && std::strcmp(value, "1") == 0;
 }
 
-// With `debug` messages go on to the terminal, or the file. Who reads a pipe, as a remote shell does, waits for its
+// With `debug` messages go on to the terminal, or the file. A reader of a pipe, as a remote shell is, waits for its
 // end.
 bool keeps_errors(bool debug) {
   struct stat errors {};

@@ -30,7 +30,7 @@ std::string session_path(const SessionName& name);
 
 // Whose daemon has a folder.
 struct SessionOwner {
-  std::string universe{};  // a word that only its daemons know, and who boots it
+  std::string universe{};  // a word that only its daemons know, and which process boots it
   std::string node{};      // its number
 };
 

@@ -2,9 +2,9 @@
 // gave. Passive. The daemon of a node gathers what its tasks give and sends it, once, to the keeper, the daemon of task
 // 0's node, which answers all nodes of the table. Nothing is kept afterwards: a job runs on without daemons.
 //
-// Tasks exchange as often as they open contexts; a task's exchanges are numbered from 1 (round). Who comes waits for
-// the others as long as they take. An exchange relies on the daemons between the keeper and the nodes of the table:
-// when one of them is lost before it is over, it fails for all.
+// Tasks exchange as often as they open contexts; a task's exchanges are numbered from 1 (round). A task that comes
+// waits for the others as long as they take. An exchange relies on the daemons between the keeper and the nodes of the
+// table: when one of them is lost before it is over, it fails for all.
 #pragma once
 
 #include <cstdint>

@@ -75,7 +75,7 @@ TEST(StartupExchange, RefusesAnotherKindAndTooMuch) {
   EXPECT_EQ(server.state(), State::kBroken);
 }
 
-// However long a message may be: of who has not proved that he has the key no more than 60 bytes are taken.
+// However long a message may be: of a stranger who has not proved that he has the key no more than 60 bytes are taken.
 TEST(StartupExchange, AStrangerIsRefusedAfterSixtyBytes) {
   StartupExchange stranger(key_of(2), StartupKind::kUniverse, StartupBytes(1000));
   StartupExchange server(key_of(1), StartupKind::kUniverse, kLongestUniverse);

@@ -241,7 +241,8 @@ TEST(StartupSocket, TheOldestOfTheAddressWithTheMostGoes) {
   testing::internal::GetCapturedStderr();
 }
 
-// A lamd that waits for the universe takes no more than a proof of who cannot give one, whatever he announces.
+// A lamd that waits for the universe takes no more than a proof from a stranger who cannot give one, whatever he
+// announces.
 TEST(StartupSocket, AStrangerIsHeardForSixtyBytes) {
   report_dropped_connections();  // of tests before
   testing::internal::CaptureStderr();
@@ -304,8 +305,8 @@ std::set<std::string> knocking_at(int port) {
   return ports;
 }
 
-// Strangers fill the queue of an agent that accepts nobody for seconds: who comes meanwhile knocks again within a
-// second, however long it lasts, so that he is not late when there is room.
+// Strangers fill the queue of an agent that accepts nobody for seconds: a daemon that comes meanwhile knocks again
+// within a second, however long it lasts, so that he is not late when there is room.
 TEST(StartupSocket, KnocksAtAFullQueueAtLeastOnceASecond) {
   constexpr std::chrono::seconds kFull{6}, kMostBetween{2};  // half of it: a busy machine
   StartupServer server(htonl(INADDR_LOOPBACK), 0, StartupKey{}, StartupKind::kUniverse, 100);

@@ -276,8 +276,8 @@ TEST(AddressExchange, TooMuchFailsForAll) {
   EXPECT_NE(failure.find("more than 3145728 bytes"), std::string::npos) << failure;
 }
 
-// Tasks come, end and come again while messages are under way, in any order. Who is told sees himself as he is; and
-// when all have ended, nothing of it is left for those that come then.
+// Tasks come, end and come again while messages are under way, in any order. A task that is told sees itself as it is;
+// and when all have ended, nothing of it is left for those that come then.
 TEST(AddressExchange, NothingStaysOfTasksThatEnded) {
   for (unsigned seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

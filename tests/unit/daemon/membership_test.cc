@@ -441,7 +441,7 @@ TEST(Membership, ADaemonThatWaitsForOneOfALostDaemonsHaltsInTime) {
   }
 }
 
-// One that is stopped is waited for no longer than was asked; when it goes on it ends, and who is behind it.
+// One that is stopped is waited for no longer than was asked; when it goes on it ends, and so do those behind it.
 TEST(Membership, AStoppedDaemonHoldsUpAHaltForATime) {
   for (std::uint32_t seed = 1; seed <= 100; ++seed) {
     std::mt19937 random(seed);

@@ -245,7 +245,7 @@ TEST(PeerLinks, BytesThatAreRepeatedSwappedInsertedOrLeftOutEndTheLink) {
 
 // ---- Strangers ----
 
-// Connections to a port, from a loopback address; who does not hear at once does not matter.
+// Connections to a port, from a loopback address; one that is not heard at once does not matter.
 class Strangers {
  public:
   explicit Strangers(std::uint32_t port) : port_(port) {}

@@ -56,7 +56,7 @@ TEST_P(CollectiveLoss, IsNoticedByAll) {
   }
 }
 
-// Over a network that loses packets only: over another one, who takes nothing is told when it takes again.
+// Over a network that loses packets only: over another one, a task that takes nothing is told when it takes again.
 class CollectiveLossOfPackets : public CollectiveLoss {};
 
 // Others have given it up, while it was stopped, before it had said anything; it comes to the collective later.

@@ -76,7 +76,7 @@ TEST(LostPeer, WhatItSentBeforeItEndedCountsAlsoWhenArrivalsAreHeld) {
   EXPECT_TRUE(job.task(0).host.faults.empty());
 }
 
-// Nobody has lost the one that waits, and it loses nobody but who holds it up.
+// Nobody has lost the one that waits, and it loses nobody but the one that holds it up.
 TEST(LostPeer, WhoHoldsUpAllOthersIsGivenUp) {
   Job job(3, watchful());
   job.start();

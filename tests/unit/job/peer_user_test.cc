@@ -28,7 +28,7 @@ class PeerUserTest : public ::testing::Test {
     ASSERT_EQ(getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address_), &size), 0);
   }
 
-  // Only root can be another; who is not stays himself.
+  // Only root can be another; anybody else stays himself.
   uid_t connect_as(uid_t user) {
     setfsuid(user);
     client_ = tcp_socket();

@@ -245,7 +245,7 @@ TEST(ProgramShapes, AFunctionIsCalledUntilAllIsTaken) {
   }
 }
 
-// The mode of the end does not last to the beginning of who goes back there.
+// The mode of the end does not last to the beginning when a program goes back there.
 TEST(ProgramShapes, FromTheBeginningNoModeIsInForce) {
   const TestProgram program = program_of({Routine().copy(4, 0).control(1, 1).copy(4, 4)}, 8);
   std::array<std::byte, 8> data{}, target{};

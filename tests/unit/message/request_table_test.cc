@@ -123,7 +123,7 @@ TEST(RequestTable, ARequestThatIsOverKeepsNoLayout) {
   EXPECT_EQ(alive, 0);
 }
 
-// Slots come back in another order than they were taken in; who was first still is.
+// Slots come back in another order than they were taken in; the first one still is.
 TEST(RequestTable, TheOrderOfIssueIsNotThatOfTheSlots) {
   for (const std::size_t first : {0u, 1u, 2u}) {
     RequestTable table(0xffe);  // the next generation but one is 0

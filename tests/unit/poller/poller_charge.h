@@ -58,7 +58,7 @@ class PollerCharge : public testing::Test {
   static void eventually(Happened happened) {
     while (!happened()) std::this_thread::yield();  // the test's time-out ends it
   }
-  // Until it stays as it is for a while: who is woken again and again never comes to rest.
+  // Until it stays as it is for a while: a thread that is woken again and again never comes to rest.
   template <class Number>
   static void comes_to_rest(const std::atomic<Number>& number) {
     Number before = number;

@@ -89,7 +89,7 @@ TEST_F(PollerWait, LooksOnceMoreBeforeItSleeps) {
   EXPECT_EQ(looks, 3);
 }
 
-// Neither does it keep the lock from who could change that.
+// Neither does it keep the lock from a thread that could change that.
 TEST_F(PollerWait, DoesNotSleepWhileThereIsWork) {
   std::atomic<bool> over = false;
   engine.work = true;

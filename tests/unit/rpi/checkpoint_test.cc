@@ -133,7 +133,7 @@ class CheckpointOfGroupsTest : public CheckpointTest {
     shared_->first_is_through = true;
     return wrong.empty();
   }
-  // Once the last one has come it needs the first one once, as who asks for signs of life does.
+  // Once the last one has come it needs the first one once, as one that asks for signs of life does.
   bool run_middle() {
     CheckedProcess process(1, places_);
     process.groups.push_back(process.group({0, 1}, true));

@@ -45,7 +45,7 @@ struct Told final : WorldListener {
   std::string reason{};
 };
 
-// A process opens one endpoint at a time. These open theirs together: who waits for another lets it.
+// A process opens one endpoint at a time. These open theirs together: one that waits for another lets it.
 class TakingTurns final : public PostedMessages {
  public:
   using PostedMessages::PostedMessages;

@@ -117,7 +117,7 @@ TEST(SealedMessages, WhatItSaidItselfProvesNothing) {
   EXPECT_FALSE(alone.is_proven());
 }
 
-// Of who has not proved himself: whatever he says, it ends with the byte after which a proof would be whole.
+// Of a stranger who has not proved himself: whatever he says, it ends with the byte after which a proof would be whole.
 TEST(SealedMessages, KeepsSixtyBytesOfAStranger) {
   SealedMessages stranger = side(Role::kConnects, 2), alone = side(Role::kAccepts);
   Bytes said = take_outgoing(stranger);

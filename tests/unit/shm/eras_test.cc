@@ -176,7 +176,7 @@ TEST_F(ShmEras, MemoryOfAClosedOneIsNotRead) {
   EXPECT_EQ(mine, 7u);
 }
 
-// Its context has ended, perhaps without waiting any longer for who reads; the process goes on.
+// Its context has ended, perhaps without waiting any longer for whoever reads; the process goes on.
 TEST_F(ShmEras, MemoryOfOneThatHasLeftIsNotRead) {
   const std::uint64_t theirs = 7;
   std::uint64_t mine = 0;

@@ -11,7 +11,7 @@
 namespace openlapi::rpi {
 
 // Forks them and runs `work` in each; lam_procs has all of them, by rank. Returns what has gone wrong: what a process
-// has thrown, and who has not ended after `most_seconds`, and is killed then. Empty: nothing.
+// has thrown, and each that has not ended after `most_seconds`, and is killed then. Empty: nothing.
 std::string run_lam_job(int processes, unsigned most_seconds, const std::function<void(int rank)>& work);
 
 // In a process: the job's processes, by rank.
