@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
@@ -139,6 +140,14 @@ std::vector<std::string> BootSequence::hosts_with(int type, int without) const {
     hosts.push_back("n" + std::to_string(node.lnd_nodeid) + " (" + (node.lnd_hname ? node.lnd_hname : "") + ")");
   }
   return hosts;
+}
+
+void BootSequence::name_failed(const char* tool, const char* what) const {
+  for (const std::string& host : failed_hosts()) std::fprintf(stderr, "%s: %s: %s\n", tool, host.c_str(), what);
+}
+
+void BootSequence::name_all(const char* what) const {
+  for (const std::string& host : hosts_with(0)) std::printf("%s: %s\n", host.c_str(), what);
 }
 
 void pass_remote_shell_on(const BootOptions& options) {

@@ -36,9 +36,11 @@ class BootSequence {
   int count() const { return count_; }
   // Of kOneHost: the node of that host.
   const lamnode& joining() const;
-  std::vector<std::string> hosts() const { return hosts_with(0); }
   // Without those that were ended again because of them.
   std::vector<std::string> failed_hosts() const { return hosts_with(NT_BOOT, NT_ENDED); }
+  // Lines for the user, one for each of these.
+  void name_failed(const char* tool, const char* what) const;
+  void name_all(const char* what) const;
 
  private:
   std::vector<std::string> hosts_with(int type, int without = 0) const;

@@ -24,11 +24,8 @@ int run(BootOptions& options) {
   prefer_own_programs();
   BootSequence boot(options);
   const bool all = boot.start(LAM_SSI_BOOT_PROC_RECON);
-  const std::vector<std::string> failed = boot.failed_hosts();
-  for (const std::string& host : failed) std::fprintf(stderr, "recon: %s: tkill cannot be run there\n", host.c_str());
-  if (all && (options.has("v") || options.has("d"))) {
-    for (const std::string& host : boot.hosts()) std::printf("%s: can be booted\n", host.c_str());
-  }
+  boot.name_failed("recon", "tkill cannot be run there");
+  if (all && (options.has("v") || options.has("d"))) boot.name_all("can be booted");
   return all ? 0 : kExitFailure;
 }
 

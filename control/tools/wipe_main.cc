@@ -40,12 +40,8 @@ int run(BootOptions& options) {
   for (const char* count : {"w", "n"}) ao_intparam(options.get(), count, 0, 0, &most);
   boot.keep_first(most);
   const bool all = boot.start(LAM_SSI_BOOT_PROC_WIPE);
-  const std::vector<std::string> failed = boot.failed_hosts();
-  for (const std::string& host : failed)
-    std::fprintf(stderr, OPENLAPI_TOOL ": %s: its daemon could not be ended\n", host.c_str());
-  if (all && (options.has("v") || options.has("d"))) {
-    for (const std::string& host : boot.hosts()) std::printf("%s: wiped\n", host.c_str());
-  }
+  boot.name_failed(OPENLAPI_TOOL, "its daemon could not be ended");
+  if (all && (options.has("v") || options.has("d"))) boot.name_all("wiped");
   return all ? 0 : kExitFailure;
 }
 

@@ -1,11 +1,11 @@
 // Addresses of nodes, and which of them is here.
 #include <ifaddrs.h>
-#include <netdb.h>
 
 #include <memory>
 #include <set>
 #include <string>
 
+#include "control/base/host_address.h"
 #include "control/base/sockets.h"
 #include "control/boot/errors/boot_error.h"
 #include "control/boot/include/lam-ssi-boot.h"
@@ -16,15 +16,11 @@ namespace {
 
 void resolve(lamnode& node) {
   if (node.lnd_hname == nullptr) throw BootError("node " + name_of(node) + " has no host name");
-  addrinfo hints{};
-  hints.ai_family = AF_INET;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const int error = getaddrinfo(node.lnd_hname, nullptr, &hints, &found);
-  if (error != 0) throw BootError("node " + name_of(node) + ": its name has no address: " + gai_strerror(error));
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, freeaddrinfo);
+  std::string reason;
+  const auto address = host_address(node.lnd_hname, reason);
+  if (!address) throw BootError("node " + name_of(node) + ": its name has no address: " + reason);
   const in_port_t port = node.lnd_addr.sin_port;
-  node.lnd_addr = *reinterpret_cast<const sockaddr_in*>(found->ai_addr);
+  node.lnd_addr = *address;
   node.lnd_addr.sin_port = port;
 }
 

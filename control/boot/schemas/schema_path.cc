@@ -1,6 +1,5 @@
 #include "control/boot/schemas/schema_path.h"
 
-#include <netdb.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include <cstring>
 
 #include "control/base/environment_value.h"
+#include "control/base/host_address.h"
 #include "control/base/installed_programs.h"
 #include "control/boot/errors/boot_error.h"
 #include "control/boot/include/lam-ssi-boot.h"
@@ -60,13 +60,8 @@ std::string boot_schema_name(OPT* options) {
 }
 
 void check_resolves(const std::string& host) {
-  addrinfo hints{};
-  hints.ai_family = AF_INET;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const int error = getaddrinfo(host.c_str(), nullptr, &hints, &found);
-  if (error != 0) throw BootError("host " + host + ": " + gai_strerror(error));
-  freeaddrinfo(found);
+  std::string reason;
+  if (!host_address(host, reason)) throw BootError("host " + host + ": " + reason);
 }
 
 }  // namespace

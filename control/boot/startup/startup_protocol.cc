@@ -1,7 +1,6 @@
 // The TCP startup protocol functions of section 2.5.12, over startup_socket.h. The booting agent keeps a server between
 // open and close; a daemon keeps one from its report until it has the universe.
 #include <arpa/inet.h>
-#include <netdb.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -13,6 +12,7 @@
 #include <optional>
 #include <string>
 
+#include "control/base/host_address.h"
 #include "control/base/sockets.h"
 #include "control/boot/algorithms/node_operations.h"
 #include "control/boot/errors/boot_error.h"
@@ -224,16 +224,11 @@ in_addr_t listening_address(const lamnode* nodes, int count) {
 sockaddr_in agent_of(OPT* args) {
   const char* host = ao_param(args, "H", 0, 0);
   if (host == nullptr) throw BootError("option -H is missing: the booting agent passes its address");
-  addrinfo hints{};
-  hints.ai_family = AF_INET;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const int error = getaddrinfo(host, nullptr, &hints, &found);
-  if (error != 0) throw BootError(std::string("option -H is ") + host + ": " + gai_strerror(error));
-  sockaddr_in address = *reinterpret_cast<const sockaddr_in*>(found->ai_addr);
-  freeaddrinfo(found);
-  address.sin_port = htons(static_cast<std::uint16_t>(integer_option(args, "P", 1, 65535)));
-  return address;
+  std::string reason;
+  auto address = host_address(host, reason);
+  if (!address) throw BootError(std::string("option -H is ") + host + ": " + reason);
+  address->sin_port = htons(static_cast<std::uint16_t>(integer_option(args, "P", 1, 65535)));
+  return *address;
 }
 
 int node_id_of(OPT* args) { return integer_option(args, "n", 0, 1 << 20); }

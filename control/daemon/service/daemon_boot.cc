@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -10,10 +9,10 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <stdexcept>
 #include <string_view>
 
+#include "control/base/host_address.h"
 #include "control/boot/include/boot.h"
 #include "control/boot/include/lam-ssi-boot.h"
 #include "control/daemon/session/system_failure.h"
@@ -36,17 +35,11 @@ BootKey key_of_boot() {
   return key;
 }
 
-sockaddr_in host_address(const std::string& host) {
-  addrinfo hints{};
-  hints.ai_family = AF_INET;
-  hints.ai_socktype = SOCK_DGRAM;
-  addrinfo* found = nullptr;
-  const int error = getaddrinfo(host.c_str(), nullptr, &hints, &found);
-  if (error != 0) throw std::runtime_error("option -H is \"" + host + "\": " + gai_strerror(error));
-  sockaddr_in address{};
-  std::memcpy(&address, found->ai_addr, sizeof address);
-  freeaddrinfo(found);
-  return address;
+sockaddr_in agent_address(const std::string& host) {
+  std::string reason;
+  const auto address = host_address(host, reason);
+  if (!address) throw std::runtime_error("option -H is \"" + host + "\": " + reason);
+  return *address;
 }
 
 // The kernel says which of our addresses it would use; nothing is sent.
@@ -66,7 +59,7 @@ std::uint32_t address_towards(sockaddr_in there) {
 // another one.
 bool is_here(const std::string& host) {
   try {
-    const sockaddr_in there = host_address(host);
+    const sockaddr_in there = agent_address(host);
     return address_towards(there) == ntohl(there.sin_addr.s_addr);
   } catch (const std::runtime_error&) {
     return false;
@@ -101,7 +94,7 @@ DaemonBoot::DaemonBoot(BootOptions& options) : options_(options) {
   }
   node_ = node_option(options, "n");
   origin_ = node_option(options, "o");
-  address_ = address_towards(host_address(options.value("H")));
+  address_ = address_towards(agent_address(options.value("H")));
   // Not the agent: that is a helper's, or lamgrow's, on any node.
   const char* origin = std::getenv("LAM_MPI_SSI_boot_base_origin");
   on_origins_machine_ = is_here(origin == nullptr ? options.value("H") : origin);
