@@ -106,6 +106,7 @@ struct BulkPull {
     std::uint64_t under_way = 0;  // bytes of these
     Nanoseconds latest = 0;       // when one of them began to be the only one, or one ended
     bool brought = false;         // one of them has ended well
+    bool is_spare = false;        // has not served since the pull began: joins the others when it does
     bool failed = false;          // no more reads begin
     bool stopped = false;         // those that were under way write no more
   };

@@ -64,26 +64,30 @@ void BulkPulls::begin_pull(Peer& from, BulkPull pull, const MemoryKeys& keys) {
   advance_pull(id, begun);
 }
 
-// Those that rest, or over which packets do not come through, only if there is no other.
+// Those that rest only if no other one serves. One over which packets do not come through, as after answers that were
+// late, joins when they do.
 void BulkPulls::choose_paths(Peer& from, BulkPull& pull, const MemoryKeys& keys) {
   std::array<BulkPull::Path, wire::kMostBulkKeys> others;
   std::size_t other_count = 0;
+  bool any_serves = false;
   for (std::uint32_t number = 0; number != from.bulk_paths.size(); ++number) {
     BulkPath& path = from.bulk_paths[number];
     const auto of_peer = [&](const MemoryKey& key) { return path.memory->leads_to(from.index, key); };
     const auto key = std::ranges::find_if(keys.all(), of_peer);
     if (key == keys.all().end() || path.memory->longest_read() == 0 || !from.reads_over(path)) continue;
-    const BulkPull::Path found{.memory = path.memory, .key = *key, .number = number};
-    if (path.pause == 0 && from.serves(path)) {
+    const BulkPull::Path found{.memory = path.memory, .key = *key, .number = number, .is_spare = !from.serves(path)};
+    if (path.pause == 0) {
       pull.all_paths[pull.path_count++] = found;
+      any_serves = any_serves || !found.is_spare;
     } else {
       others[other_count++] = found;
-      if (path.pause != 0 && !pull.is_get) --path.pause;  // a get has counted when it asked
+      if (!pull.is_get) --path.pause;  // a get has counted when it asked
     }
   }
-  if (pull.path_count == 0) {
-    pull.all_paths = others;
-    pull.path_count = static_cast<std::uint32_t>(other_count);
+  if (!any_serves) {
+    std::copy_n(others.begin(), other_count, pull.all_paths.begin() + pull.path_count);
+    pull.path_count += static_cast<std::uint32_t>(other_count);
+    for (BulkPull::Path& path : pull.paths()) path.is_spare = false;
   }
   pull.failed = pull.path_count == 0;
   pull.watched = from.bulk_paths.size() > 1;
@@ -163,7 +167,7 @@ void BulkPulls::begin_reads(std::uint32_t id, BulkPull& pull, Peer& from) {
     while (pull.next().length != 0 && begin_read(id, pull, path, from)) {
     }
   }
-  pull.failed = std::ranges::all_of(pull.paths(), [](const BulkPull::Path& path) { return path.failed; });
+  pull.failed = BulkShares(pull, from).are_all_lost();
 }
 
 // False: the path takes no more now.
@@ -182,6 +186,7 @@ bool BulkPulls::begin_read(std::uint32_t id, BulkPull& pull, BulkPull::Path& pat
   ++bulk_reads_;
   ++pull.reads;
   path.under_way += chunk.length;
+  path.is_spare = false;
   if (++path.reads == 1 && pull.watched) path.latest = means_.clock.now();
   if (pull.path_count != 1) from.bulk_paths[path.number].read_began(path.latest);
   return true;

@@ -19,8 +19,15 @@ BulkShares::BulkShares(const BulkPull& pull, const Peer& peer) : pull_(pull), pe
   if (known != 0) usual_speed_ = sum / known;
 }
 
-// A path over which packets do not come through is used only if that is so of all.
-bool BulkShares::is_usable(const BulkPull::Path& path) const { return !path.failed && (serves(path) || !any_serves_); }
+// A path over which packets do not come through is used only if that is so of all, and a spare one never.
+bool BulkShares::is_usable(const BulkPull::Path& path) const {
+  return !path.failed && (serves(path) || (!any_serves_ && !path.is_spare));
+}
+
+bool BulkShares::are_all_lost() const {
+  return std::ranges::all_of(
+      pull_.paths(), [&](const BulkPull::Path& path) { return path.failed || (path.is_spare && !serves(path)); });
+}
 
 double BulkShares::speed(const BulkPull::Path& path) const {
   const double measured = peer_.bulk_paths[path.number].bytes_per_second;

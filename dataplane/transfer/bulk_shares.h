@@ -17,6 +17,9 @@ class BulkShares {
   // How much of BulkPull::next() the path may begin to read now; 0: nothing.
   std::uint64_t next_chunk(const BulkPull::Path& path) const;
 
+  // No path can begin to read any more, even if it has room.
+  bool are_all_lost() const;
+
   // Reads that hold up the end of the message: they bring nothing, and no other path has any under way although one
   // could, or packets.
   bool are_held_up(Nanoseconds now) const;

@@ -17,10 +17,10 @@ bool MemoryOffers::wants_bulk(const Peer& peer, BulkHint hint, std::uint64_t len
   return hint == BulkHint::by_task ? config_.bulk : hint == BulkHint::always;
 }
 
-// Of those that do not rest, as bits: the ones over which packets come through, all if there is none.
-std::uint32_t MemoryOffers::paths_to_try(Peer& peer) {
+// Of those that do not rest: the ones over which packets come through, all if there is none.
+MemoryOffers::PathsToTry MemoryOffers::paths_to_try(Peer& peer) {
   if (peer.bulk_paths.size() > 1 && peer.channel != nullptr) peer.channel->watch_links();
-  std::uint32_t paths = 0, serving = 0;
+  std::uint32_t paths = 0, serving = 0, down = 0;
   for (std::uint32_t number = 0; number != peer.bulk_paths.size(); ++number) {
     BulkPath& path = peer.bulk_paths[number];
     if (path.pause != 0) {
@@ -28,25 +28,31 @@ std::uint32_t MemoryOffers::paths_to_try(Peer& peer) {
     } else if (peer.reads_over(path)) {
       paths |= 1u << number;
       if (peer.serves(path)) serving |= 1u << number;
+      if (peer.is_link_down(path)) down |= 1u << number;
     }
   }
-  return serving != 0 ? serving : paths;
+  return serving != 0 ? PathsToTry{serving, paths & ~(serving | down)} : PathsToTry{paths, 0};
 }
 
 // To all adapters that may read it; a message that is not long enough for several to one of them.
 bool MemoryOffers::expose(Peer& peer, OutgoingMessage& message, std::size_t most_keys) {
   if (message.total < config_.bulk_shared_minimum) most_keys = std::min<std::size_t>(most_keys, 1);
-  const std::uint32_t paths = most_keys != 0 ? paths_to_try(peer) : 0;
-  for (std::uint32_t left = paths; left != 0 && most_keys != 0; left &= left - 1) {
-    BulkPath& path = peer.bulk_paths[static_cast<std::size_t>(std::countr_zero(left))];
+  const PathsToTry paths = most_keys != 0 ? paths_to_try(peer) : PathsToTry{};
+  expose_over(peer, paths.first, message, most_keys);
+  if (message.exposure.active()) expose_over(peer, paths.spare, message, most_keys);
+  if (paths.first != 0 && !message.exposure.active()) fell_back(peer);
+  return message.exposure.active();
+}
+
+void MemoryOffers::expose_over(Peer& peer, std::uint32_t paths, OutgoingMessage& message, std::size_t& most_keys) {
+  for (; paths != 0 && most_keys != 0; paths &= paths - 1) {
+    BulkPath& path = peer.bulk_paths[static_cast<std::size_t>(std::countr_zero(paths))];
     if (message.exposure.add(*path.memory, message.data, static_cast<std::size_t>(message.total))) {
       --most_keys;
     } else {
       path.failed();
     }
   }
-  if (paths != 0 && !message.exposure.active()) fell_back(peer);
-  return message.exposure.active();
 }
 
 // Of several paths only the reader knows over which it has read.

@@ -27,7 +27,7 @@ class MemoryOffers {
   // Whether bulk transfer is wanted for so much data, and whether it may be tried with this peer now: after a failure
   // some messages are sent without the path that has failed, in packets if there is no other.
   bool wants_bulk(const Peer& peer, BulkHint hint, std::uint64_t length) const;
-  static bool may_try_bulk(Peer& peer) { return paths_to_try(peer) != 0; }
+  static bool may_try_bulk(Peer& peer) { return paths_to_try(peer).first != 0; }
   // The data of a bulk message went in packets.
   void fell_back(Peer& peer) { ++statistics_.of(peer).bulk_fallbacks; }
 
@@ -40,7 +40,13 @@ class MemoryOffers {
   void post_offer(Peer& peer, OutgoingMessage&& message, const wire::LongExtension& extension, std::uint8_t flags);
   static bool may_attach(const Peer& peer, OutgoingMessage& message);
   bool offer_bulk(Peer& peer, OutgoingMessage& message);
-  static std::uint32_t paths_to_try(Peer& peer);
+  // As bits.
+  struct PathsToTry {
+    std::uint32_t first = 0;
+    std::uint32_t spare = 0;  // the peer may use them as well when they serve again
+  };
+  static PathsToTry paths_to_try(Peer& peer);
+  static void expose_over(Peer& peer, std::uint32_t paths, OutgoingMessage& message, std::size_t& most_keys);
   bool expose(Peer& peer, OutgoingMessage& message, std::size_t most_keys);
   void bulk_ended(Peer& peer, const Exposure& exposure, bool succeeded);
 

@@ -376,6 +376,65 @@ TEST_F(BulkPaths, OneThatComesToLeadElsewhereBringsNoMore) {
   EXPECT_EQ(reader(0).begun, begun);
 }
 
+class BulkPathsThatComeBack : public BulkPaths {
+ protected:
+  // To one that was silent, while the other one has brought little of it.
+  void put_over_the_second() {
+    set_length(16 * kMiB);
+    hold_endings();
+    put();
+    ASSERT_EQ(reader(0).begun, 0u);
+    ASSERT_EQ(reader(1).under_way.size(), tuning::kBulkReadsPerPath);
+  }
+  void wait_for_probes() {
+    for (int n = 0; n < 100; ++n) pass(kMillisecond);
+  }
+  void expect_both_bring_the_rest() {
+    reader(1).end(0, true);
+    settle();
+    EXPECT_GT(reader(0).begun, 0u);
+    hold_endings(false);
+    for (unsigned path = 0; path < 2; ++path) end_all(path);
+    settle();
+    EXPECT_GT(reader(0).begun, 3u);
+    expect_arrived(1, 0);
+  }
+};
+
+TEST_F(BulkPathsThatComeBack, JoinTheMessageThatIsUnderWay) {
+  transport(kTarget, 0).say_of_link(false);
+  put_over_the_second();
+  transport(kTarget, 0).say_of_link(true);
+  wait_for_probes();
+  expect_both_bring_the_rest();
+}
+
+// As where the first answers are late: the origin cannot know when the reader finds that it serves.
+TEST_F(BulkPathsThatComeBack, AreOfferedWhileTheyAreSilent) {
+  transport(kOrigin, 0).make_lossy(1, 1);
+  unsigned char small = 7, there = 0;
+  ASSERT_EQ(job_[kOrigin].put({kTarget, address(&there), &small, 1, 0, 0, 0}), Submit::accepted);
+  for (int n = 0; n < 25; ++n) pass(kMillisecond);
+  ASSERT_EQ(there, 7);
+  hold_endings();
+  put();
+  EXPECT_EQ(of(kOrigin, 0).exposures, 1u);
+  EXPECT_FALSE(reader(0).under_way.empty()) << "the reader has sent nothing over it that was lost";
+  hold_endings(false);
+  for (unsigned path = 0; path < 2; ++path) end_all(path);
+  settle();
+  expect_arrived(1, 0);
+}
+
+TEST_F(BulkPathsThatComeBack, DoNotBringWhatTheOthersDoNotWhileTheyAreSilent) {
+  transport(kTarget, 0).say_of_link(false);
+  put_over_the_second();
+  end_all(1, false);
+  settle();
+  EXPECT_EQ(reader(0).begun, 0u);
+  expect_arrived(0, 1);
+}
+
 // As where memory cannot be pinned: packets pass as before.
 TEST_F(BulkPaths, MemoryThatAnAdapterCannotReadIntoIsNoReasonToDoubtThePath) {
   reader(0).begins_until_failure = 0;
