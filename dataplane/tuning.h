@@ -84,6 +84,12 @@ inline constexpr std::uint64_t kStripeTime = 50'000;
 // For how long, ns, samples of a path's rate count in full.
 inline constexpr std::uint64_t kRateMemory = 50'000'000;
 
+// For so long, ns, no round trip of a path has been as short as the shortest one before that is looked for anew.
+inline constexpr std::uint64_t kShortestRoundTripAge = 1'000'000'000;
+
+// For half of how long, ns, it counts how much of what a path brings was acknowledged together.
+inline constexpr std::uint64_t kAnswersMemory = 500'000'000;
+
 // A path that nobody uses, because others are quicker, is measured anew after this time, ns, and after so many times
 // what the packets for it take: twice as many each time that it is found to be no quicker.
 inline constexpr std::uint64_t kShortestRateAge = 10'000'000;

@@ -22,12 +22,14 @@ void PathStates::measure_rates(const SendWindow& window, Nanoseconds now) {
     PathState& path = (*this)[number];
     const PathNews& news = window.news(number);
     const bool idle = window.in_flight_bytes(number) == 0;
+    if (news.round_trip != 0) changed |= path.shortest_round_trip.sampled(path.round_trip, news.round_trip, now);
     if (news.bytes != 0) {
       // A short message that a late peer answers tells nothing.
       const bool queued = news.in_flight >= tuning::kUnknownPathQueue &&
                           news.round_trip > 2 * path.round_trip.shortest() + tuning::kPathQueue / 4;
       const bool limited = queued || !path.took_all || news.in_flight + max_packet_ > this->window(number);
       const Nanoseconds longest = path.round_trip.shortest() + 2 * tuning::kPathQueue;
+      changed |= path.gathered.acknowledged(news.bytes, path.rate, now);
       changed |= path.rate.acknowledged({news.bytes, news.in_flight, limited, idle, longest}, now);
     } else if (much && idle && (serving_ >> number & 1) != 0) {
       changed |= path.rate.forget_if_old(tuning::kUnknownPathQueue, now);
@@ -41,15 +43,21 @@ void PathStates::share_out_among_several() {
   for (std::uint32_t paths = serving_; paths != 0; paths &= paths - 1) {
     const auto number = static_cast<unsigned>(std::countr_zero(paths));
     PathState& path = (*this)[number];
-    // Not less than it has now, or who waits for a peer without a core would send less and less.
-    const Nanoseconds shortest = path.round_trip.shortest() + tuning::kPathQueue;
-    const Nanoseconds time = std::clamp(path.round_trip.smoothed(), shortest, shortest + tuning::kPathQueue);
-    const std::uint64_t brought = path.rate.bytes_in(time);
-    const std::uint64_t wanted = path.rate.bytes_per_second() == 0 ? tuning::kUnknownPathQueue : brought;
-    const std::uint64_t least = number == best_ ? tuning::kStripeFrom : 2 * max_packet_;
-    path.share = std::min(std::max(wanted, least), path.congestion.window());
+    path.share = std::min(share_of(number), path.congestion.window());
     room_ += path.share;
   }
+}
+
+std::uint64_t PathStates::share_of(unsigned number) const {
+  const PathState& path = (*this)[number];
+  const std::uint64_t few = 2 * max_packet_;
+  if (path.shortest_round_trip.is_looked_for()) return std::max(path.rate.bytes_in(path.round_trip.shortest()), few);
+  const std::uint64_t least = number == best_ ? tuning::kStripeFrom : few;
+  if (path.rate.bytes_per_second() == 0) return std::max(tuning::kUnknownPathQueue, least);
+  // Not less than it has now, or who waits for a peer without a core would send less and less.
+  const Nanoseconds shortest = path.round_trip.shortest() + tuning::kPathQueue;
+  const Nanoseconds time = std::clamp(path.round_trip.smoothed(), shortest, shortest + tuning::kPathQueue);
+  return std::max(path.rate.bytes_in(time) + path.gathered.most(), least);
 }
 
 // When one packet more would arrive over the path; also where it has to wait until the path may have more in flight.
@@ -69,7 +77,9 @@ unsigned PathStates::earliest(const SendWindow& window, std::uint32_t without) c
     const auto number = static_cast<unsigned>(std::countr_zero(paths));
     const Nanoseconds arrival = arrival_over(number, window);
     // How long a full one would have to be waited for is not known before it is measured.
-    if (arrival >= soonest || ((*this)[number].rate.bytes_per_second() == 0 && !has_room(number))) continue;
+    const PathState& path = (*this)[number];
+    const bool is_measured = path.rate.bytes_per_second() != 0 && !path.shortest_round_trip.is_looked_for();
+    if (arrival >= soonest || (!is_measured && !has_room(number))) continue;
     soonest = arrival;
     first = number;
   }

@@ -8,9 +8,11 @@
 #include "dataplane/base/clock.h"
 #include "dataplane/reliability/congestion.h"
 #include "dataplane/reliability/delivery_rate.h"
+#include "dataplane/reliability/gathered_answers.h"
 #include "dataplane/reliability/path_flight.h"
 #include "dataplane/reliability/round_trip.h"
 #include "dataplane/reliability/send_window.h"
+#include "dataplane/reliability/shortest_round_trip.h"
 
 namespace openlapi {
 
@@ -35,8 +37,10 @@ struct PathState {
   }
 
   RoundTrip round_trip;
+  ShortestRoundTrip shortest_round_trip;  // looked after when there are more paths
   Congestion congestion;
-  DeliveryRate rate;                      // measured when there are more paths
+  DeliveryRate rate;  // measured when there are more paths; likewise
+  GatheredAnswers gathered;
   std::uint64_t share = 0;                // bytes that may be in flight while other paths carry as well
   bool took_all = true;                   // the transport, the last time
   std::uint64_t bytes_since_request = 0;  // sent since an acknowledgement was asked for
@@ -50,15 +54,15 @@ struct PathState {
 class PathStates {
  public:
   PathStates(std::uint32_t max_packet, std::uint64_t most_bytes)
-      : fresh_(max_packet, most_bytes), first_(fresh_), max_packet_(max_packet), room_(first_.congestion.window()) {}
+      : max_packet_(max_packet), most_bytes_(most_bytes), first_(fresh()), room_(first_.congestion.window()) {}
 
   PathState& operator[](unsigned path) { return path == 0 ? first_ : others_[path - 1]; }
   const PathState& operator[](unsigned path) const { return path == 0 ? first_ : others_[path - 1]; }
-  void add() { others_.push_back(fresh_); }
+  void add() { others_.push_back(fresh()); }
   // Nothing is known of any path any more.
   void reset() {
-    first_ = fresh_;
-    for (PathState& other : others_) other = fresh_;
+    first_ = fresh();
+    for (PathState& other : others_) other = fresh();
     share_out();
   }
   void stop_timers() {
@@ -108,13 +112,15 @@ class PathStates {
   }
 
  private:
+  PathState fresh() const { return {max_packet_, most_bytes_}; }
   void share_out_among_several();
+  std::uint64_t share_of(unsigned number) const;
   Nanoseconds arrival_over(unsigned number, const SendWindow& window) const;
 
-  PathState fresh_;
+  const std::uint32_t max_packet_;
+  const std::uint64_t most_bytes_;
   PathState first_;
   std::vector<PathState> others_;  // 1, 2, ...
-  const std::uint32_t max_packet_;
   std::uint32_t carriers_ = 0;
   std::uint32_t serving_ = 1;
   unsigned best_ = 0;

@@ -3,7 +3,7 @@
 namespace openlapi {
 
 void RoundTrip::sample(Nanoseconds measured) {
-  measured = std::max<Nanoseconds>(measured, 1);
+  measured = latest_ = std::max<Nanoseconds>(measured, 1);
   if (smoothed_ == 0) {
     shortest_ = smoothed_ = measured;
     variation_ = measured / 2;

@@ -12,6 +12,8 @@ namespace openlapi {
 class RoundTrip {
  public:
   void sample(Nanoseconds measured);
+  // Whatever the shortest one was before.
+  void renew_shortest(Nanoseconds measured) { shortest_ = measured; }
 
   // The timer expired once more without an answer: from now on it waits twice as long, up to the limit in tuning.h.
   void back_off();
@@ -20,7 +22,8 @@ class RoundTrip {
 
   Nanoseconds timeout() const { return std::min(timeout_ << back_offs_, tuning::kLongestRetransmitTimeout); }
   Nanoseconds smoothed() const { return smoothed_; }  // 0: nothing measured yet
-  Nanoseconds shortest() const { return shortest_; }  // ever measured; 0: nothing measured yet
+  Nanoseconds shortest() const { return shortest_; }  // since it was renewed; 0: nothing measured yet
+  Nanoseconds latest() const { return latest_; }
   unsigned back_offs() const { return back_offs_; }
 
   // How much later a packet may be sent and still overtake another one.
@@ -31,6 +34,7 @@ class RoundTrip {
   Nanoseconds smoothed_ = 0;
   Nanoseconds variation_ = 0;
   Nanoseconds shortest_ = 0;
+  Nanoseconds latest_ = 0;
   Nanoseconds timeout_ = tuning::kFirstRetransmitTimeout;
   unsigned back_offs_ = 0;
 };

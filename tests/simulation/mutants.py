@@ -237,6 +237,12 @@ SHARES = {
         "dataplane/reliability/path_state.cc", "every path gets as much as the others, whatever it brings",
         [("    const Nanoseconds arrival = arrival_over(number, window);\n",
           "    const Nanoseconds arrival = window.in_flight_bytes(number);\n")]),
+    "longer_way_unseen": (
+        "dataplane/reliability/path_state.cc", "the shortest round trip of a path counts for ever",
+        [("    if (news.round_trip != 0) changed |=", "    if (news.round_trip == UINT64_MAX) changed |=")]),
+    "answers_taken_one_by_one": (
+        "dataplane/reliability/path_state.cc", "how much is acknowledged together is no reason to send more",
+        [(" + path.gathered.most(), least);", ", least);")]),
     "overtaken_on_another_path": (
         "dataplane/reliability/send_window.cc", "a packet counts as lost by what overtook it on any path",
         [("    if (entry.state == State::selectively_acknowledged) ++arrived[entry.path];\n"

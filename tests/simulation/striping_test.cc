@@ -32,6 +32,7 @@ constexpr Nanoseconds kStep = 2 * kMicrosecond;
 // A task that shares its core: it works and waits in turn, for times between half of these and one and a half.
 struct Turns {
   Nanoseconds works = kSecond, waits = 0;
+  bool both = true;  // or the receiver alone
 };
 
 class Task final : public QuietListener {
@@ -118,14 +119,18 @@ class Striping {
  public:
   explicit Striping(const std::vector<Link>& links, NetworkFaults faults = {}, Turns turns = {})
       : network_(time_, 1), turns_(turns) {
-    faults.least_delay = 10 * kMicrosecond;
-    faults.most_delay = 12 * kMicrosecond;
-    network_.set_faults(faults);
+    faults_ = faults;
+    delay(0);
     for (PeerIndex task = 0; task != 2; ++task) {
       tasks_.push_back(std::make_unique<Task>(task, network_, links, time_.clock()));
     }
   }
 
+  void delay(Nanoseconds further) {
+    faults_.least_delay = 10 * kMicrosecond + further;
+    faults_.most_delay = 12 * kMicrosecond + further;
+    network_.set_faults(faults_);
+  }
   // How long it takes to bring so many bytes more.
   Nanoseconds carry(std::size_t bytes) {
     const Nanoseconds begin = time_.now();
@@ -164,7 +169,8 @@ class Striping {
  private:
   bool has_core(PeerIndex task) {
     Shift& shift = shifts_[task];
-    if (turns_.waits == 0 || time_.now() < shift.until) return shift.works;
+    if (turns_.waits == 0 || (task == 0 && !turns_.both)) return true;
+    if (time_.now() < shift.until) return shift.works;
     shift.works = !shift.works;
     const Nanoseconds usual = shift.works ? turns_.works : turns_.waits;
     shift.until = time_.now() + usual / 2 + random_.below(usual);
@@ -186,6 +192,7 @@ class Striping {
 
 double bandwidth_of(const std::vector<Link>& links) { return Striping(links).bandwidth(kLong); }
 
+  NetworkFaults faults_;
 TEST(StripingTest, EqualLinksAddUp) {
   const double one = bandwidth_of({{400 * kMegabit}});
   for (const auto& [links, least] : {std::pair{2u, 1.97}, {4u, 3.9}, {8u, 7.8}}) {
@@ -227,6 +234,35 @@ TEST(StripingTest, AlsoWhereLinksBeginFaster) {
       striping.carry(8 * kLong);
       Nanoseconds sum = 0;
       for (int message = 0; message != 32; ++message) sum += striping.carry(kLong);
+TEST(StripingTest, AlsoWhereTasksComputeForLong) {
+  const Link link{400 * kMegabit, kJumboPacket};
+  for (const bool both : {true, false}) {
+    const auto bandwidth = [&](unsigned links) {
+      return Striping(std::vector<Link>(links, link), {}, {kMillisecond, 50 * kMillisecond, both}).bandwidth(8 * kLong);
+    };
+    const double alone = bandwidth(1);
+    for (const auto& [links, least] : {std::pair{2u, 1.8}, {8u, 6.0}}) {
+      EXPECT_GT(bandwidth(links) / alone, least) << links << " links, " << (both ? "both tasks" : "the target");
+    }
+  }
+}
+
+// As after a failure on the way: from then on all takes 50 ms longer.
+TEST(StripingTest, AlsoWhereTheWayBecomesLonger) {
+  const Link link{400 * kMegabit, kJumboPacket};
+  const auto bandwidth = [&](unsigned links) {
+    Striping striping(std::vector<Link>(links, link));
+    striping.carry(8 * kLong);
+    striping.delay(50 * kMillisecond);
+    striping.carry(8 * kLong);
+    return striping.bandwidth(2 * kLong);
+  };
+  const double alone = bandwidth(1);
+  for (const auto& [links, least] : {std::pair{2u, 1.9}, {8u, 6.0}}) {
+    EXPECT_GT(bandwidth(links) / alone, least) << links << " links";
+  }
+}
+
       return static_cast<double>(sum);
     };
     const double alone = time(1);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "dataplane/reliability/delivery_rate.h"
+#include "dataplane/reliability/gathered_answers.h"
 #include "dataplane/tuning.h"
 
 namespace openlapi {
@@ -129,6 +130,33 @@ TEST_F(DeliveryRateTest, AnOldRateIsForgotten) {
   EXPECT_NE(rate_.bytes_per_second(), 0u);
   rate_.forget_if_old(5000, now_ + tuning::kShortestRateAge + kMillisecond);
   EXPECT_EQ(rate_.bytes_per_second(), 0u);
+}
+
+// As of a peer that computes for 20 ms between its calls.
+TEST_F(DeliveryRateTest, WhatIsAcknowledgedTogetherIsKnownForAWhile) {
+  GatheredAnswers gathered;
+  carry(5000, 50);
+  const auto answer_steadily = [&](Nanoseconds time) {
+    for (const Nanoseconds end = now_ + time; now_ < end;) gathered.acknowledged(5000, rate_, now_ += kStep);
+  };
+  answer_steadily(kSecond);
+  EXPECT_LE(gathered.most(), 10'000u);
+  EXPECT_TRUE(gathered.acknowledged(600'000, rate_, now_ += 20 * kMillisecond));
+  EXPECT_TRUE(gathered.acknowledged(400'000, rate_, now_ += kStep));
+  EXPECT_EQ(gathered.most(), 1'000'000u - 6250) << "but for what the path brings in that step";
+  answer_steadily(tuning::kAnswersMemory / 2);
+  EXPECT_EQ(gathered.most(), 1'000'000u - 6250);
+  answer_steadily(2 * tuning::kAnswersMemory);
+  EXPECT_LE(gathered.most(), 10'000u);
+}
+
+TEST_F(DeliveryRateTest, NothingIsEarlyWhileNothingIsKnownOfTheRate) {
+  GatheredAnswers gathered;
+  for (int n = 0; n != 1000; ++n) gathered.acknowledged(10'000, rate_, now_ += kStep);
+  EXPECT_EQ(gathered.most(), 0u);
+  carry(5000, 50);
+  gathered.acknowledged(5000, rate_, now_ += kStep);
+  EXPECT_LE(gathered.most(), 10'000u);
 }
 
 TEST_F(DeliveryRateTest, IsNeverZeroAgain) {

@@ -8,6 +8,7 @@
 #include "dataplane/reliability/packet_pool.h"
 #include "dataplane/reliability/round_trip.h"
 #include "dataplane/reliability/sequence.h"
+#include "dataplane/reliability/shortest_round_trip.h"
 
 namespace openlapi {
 namespace {
@@ -87,6 +88,57 @@ TEST(RoundTrip, BackOffDoublesUpToTheLongest) {
   }
   estimate.reset_back_off();
   EXPECT_EQ(estimate.timeout(), tuning::kShortestRetransmitTimeout);
+}
+
+class ShortestRoundTripTest : public testing::Test {
+ protected:
+  // `delay`: how long the peer had it before it answered.
+  bool measure(Nanoseconds round_trip, Nanoseconds delay = 0) {
+    round_trip_.sample(round_trip);
+    return shortest_.sampled(round_trip_, round_trip + delay, now_);
+  }
+  // It was 1 ms, and for a while none was so short.
+  void begin_to_look() {
+    EXPECT_FALSE(measure(kMillisecond));
+    now_ += tuning::kShortestRoundTripAge - 1;
+    EXPECT_FALSE(measure(10 * kMillisecond));
+    EXPECT_FALSE(shortest_.is_looked_for());
+    ++now_;
+    EXPECT_TRUE(measure(10 * kMillisecond));
+    EXPECT_TRUE(shortest_.is_looked_for());
+    EXPECT_EQ(round_trip_.shortest(), kMillisecond);
+  }
+
+  RoundTrip round_trip_;
+  ShortestRoundTrip shortest_;
+  Nanoseconds now_ = kSecond;
+};
+
+TEST_F(ShortestRoundTripTest, WhatWasSentSinceItIsLookedForTellsIt) {
+  begin_to_look();
+  now_ += 5 * kMillisecond;
+  EXPECT_FALSE(measure(6 * kMillisecond)) << "it was sent before";
+  EXPECT_FALSE(measure(4 * kMillisecond, 2 * kMillisecond)) << "so was it, and the peer was late";
+  now_ += 5 * kMillisecond;
+  EXPECT_TRUE(measure(9 * kMillisecond));
+  EXPECT_FALSE(shortest_.is_looked_for());
+  EXPECT_EQ(round_trip_.shortest(), 9 * kMillisecond);
+}
+
+TEST_F(ShortestRoundTripTest, OneThatIsAsShortAgainEndsTheLook) {
+  begin_to_look();
+  EXPECT_TRUE(measure(kMillisecond + kMillisecond / 8));
+  EXPECT_FALSE(shortest_.is_looked_for());
+  EXPECT_EQ(round_trip_.shortest(), kMillisecond);
+}
+
+TEST_F(ShortestRoundTripTest, OneThatIsLittleLongerKeepsItYoung) {
+  EXPECT_FALSE(measure(kMillisecond));
+  for (int n = 0; n < 10; ++n) {
+    now_ += tuning::kShortestRoundTripAge / 2;
+    EXPECT_FALSE(measure(kMillisecond + kMillisecond / 8));
+    EXPECT_FALSE(measure(10 * kMillisecond));
+  }
 }
 
 constexpr std::uint32_t kPacket = 8192;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <utility>
 
 #include "dataplane/reliability/path_state.h"
 
@@ -150,6 +151,30 @@ TEST_F(PathSharesTest, APathThatNobodyUsesIsMeasuredAnewInTime) {
   states_.measure_rates(window_, later + kMillisecond);
   EXPECT_EQ(states_[1].rate.bytes_per_second(), 0u);
   EXPECT_NE(states_[0].rate.bytes_per_second(), 0u) << "it is used";
+}
+
+TEST_F(PathSharesTest, WhatIsAcknowledgedTogetherIsInFlightBesides) {
+  measure(0, 50'000);
+  states_.serve(0b011, 0);
+  EXPECT_EQ(states_.window(0), 50'000u);
+  states_[0].gathered.acknowledged(20'000, states_[0].rate, 2 * kSecond);
+  states_.share_out();
+  EXPECT_EQ(states_.window(0), 70'000u);
+}
+
+// Nobody waits for it: it is soon empty, and would seem to be the first.
+TEST_F(PathSharesTest, APathWhoseShortestRoundTripIsLookedForGetsLittle) {
+  measure(0, 80'000);
+  measure(1, 80'000);
+  for (const auto& [round_trip, now] : {std::pair{kMillisecond, kSecond}, {9 * kMillisecond, 3 * kSecond}}) {
+    states_[1].round_trip.sample(round_trip);
+    states_[1].shortest_round_trip.sampled(states_[1].round_trip, round_trip, now);
+  }
+  states_.serve(0b011, 0);
+  EXPECT_EQ(states_.window(1), 10'000u);
+  put_in_flight(1, 10);
+  put_in_flight(0, 40);
+  EXPECT_EQ(earliest(), 0u);
 }
 
 TEST_F(PathSharesTest, FasterPathsGetMoreInTurn) {
