@@ -95,6 +95,12 @@ inline constexpr std::uint64_t kAnswersMemory = 500'000'000;
 inline constexpr std::uint64_t kShortestRateAge = 10'000'000;
 inline constexpr unsigned kFirstRateTrust = 4;
 inline constexpr unsigned kMostRateTrust = 64;
+// After so many packets, and so long, ns, probes of all paths to a peer leave, so that they take less than a hundredth
+// of the packets; and so often before it is decided which path is the quickest. Not beside more than so many packets.
+inline constexpr std::uint64_t kComparisonPackets = 256;
+inline constexpr std::uint64_t kComparisonPause = 50'000'000;
+inline constexpr unsigned kComparisonRounds = 4;
+inline constexpr std::uint32_t kMostPacketsBesideComparison = 8;
 // A peer that was not heard over a path for so long (ns), nor for four round trips, and is heard over another one, may
 // have left it: whoever uses several is heard over each, and the shortest time-out is longer.
 inline constexpr std::uint64_t kPathSilence = 2'000'000;

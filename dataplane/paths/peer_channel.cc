@@ -350,7 +350,11 @@ unsigned PeerChannel::transmit(Nanoseconds now) {
   if (reliable_.has_transmissions()) sent += send_queued(now);
   if (answers_ != 0) [[unlikely]]
     sent += answer_probes(now);
-  if (several_ != nullptr && now >= several_->watch.next_probe()) sent += probe_silent(now);
+  if (several_ != nullptr) {
+    if (now >= several_->watch.next_probe()) sent += probe_silent(now);
+    if (now >= several_->comparison.due()) [[unlikely]]
+      sent += several_->compare(reliable_, now);
+  }
   if (addresses_ != nullptr && now >= addresses_->due()) [[unlikely]]
     sent += set_.send_addresses(*this, now);
   if (reliable_.ack_due(now) && send_acknowledgement(now)) ++sent;
@@ -471,6 +475,7 @@ void PeerChannel::reset() {
     for (unsigned number = 0; number != reliable_.paths(); ++number) several_->lead(number, PathEnds::kHome, 0);
     several_->watch = PathWatch(reliable_.paths());
     several_->teller.forget();
+    several_->comparison.forget();
     use_best();
   }
   reliable_.abandon();

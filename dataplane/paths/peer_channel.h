@@ -120,7 +120,9 @@ class PeerChannel {
     } else {
       consider_following(outcome, now);
     }
-    if (several_->watch.any_silent()) look_for_served(outcome, now);
+    if (several_->watch.any_silent()) return look_for_served(outcome, now);
+    if (outcome.path_answered && several_->was_answered(reliable_, now)) [[unlikely]]
+      use_best();
   }
 
   // What the transports say of their links has changed, or may have: a path whose link is down is left at once, and one

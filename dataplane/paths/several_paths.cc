@@ -1,7 +1,11 @@
 #include "dataplane/paths/several_paths.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+
+#include "dataplane/paths/path_packet.h"
+#include "dataplane/tuning.h"
 
 namespace openlapi {
 
@@ -62,6 +66,36 @@ bool SeveralPaths::go_home(Nanoseconds now) {
     any = true;
   }
   return any;
+}
+
+// Not beside long messages, whose packets all others wait for: the rates of the paths tell of these.
+unsigned SeveralPaths::compare(ReliableChannel& reliable, Nanoseconds now) {
+  std::uint64_t packets = 0;
+  for (unsigned number = 0; number != paths.size(); ++number) packets += reliable.traffic(number).packets;
+  if (!comparison.begins(packets, now)) return 0;
+  const bool all_at_home = std::ranges::all_of(ends, [](const PathEnds& of) { return of.used() == PathEnds::kHome; });
+  if (watch.any_silent() || !all_at_home || reliable.packets_out() > tuning::kMostPacketsBesideComparison) {
+    comparison.forget();
+    return 0;
+  }
+  unsigned sent = 0;
+  for (unsigned number = 0; number != paths.size(); ++number) {
+    alignas(8) std::array<std::byte, wire::kPacketHeaderSize> bytes;
+    if (send_for_path(reliable, paths[number], paths[number].end, bytes, wire::kPacketPathProbe, now) == 0) continue;
+    comparison.probed(number, now);
+    ++sent;
+  }
+  return sent;
+}
+
+bool SeveralPaths::was_answered(ReliableChannel& reliable, Nanoseconds now) {
+  if (!comparison.answered(arrived_over, now)) return false;
+  for (unsigned number = 0; number != paths.size(); ++number) {
+    reliable.know_round_trip(number, comparison.round_trip(number));
+  }
+  comparison.forget();
+  watch.prefer(reliable.quickest_path());
+  return true;
 }
 
 // Or, where many peers are probed at the same times, the same ones find the port full each time.

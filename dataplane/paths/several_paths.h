@@ -9,6 +9,7 @@
 
 #include "dataplane/base/clock.h"
 #include "dataplane/host/route_resolver.h"
+#include "dataplane/paths/path_comparison.h"
 #include "dataplane/paths/path_ends.h"
 #include "dataplane/paths/path_teller.h"
 #include "dataplane/paths/path_watch.h"
@@ -22,7 +23,8 @@ struct SeveralPaths {
       : paths(std::move(all)),
         ends(paths.size(), PathEnds(peer)),
         watch(static_cast<unsigned>(paths.size())),
-        teller(static_cast<unsigned>(paths.size())) {}
+        teller(static_cast<unsigned>(paths.size())),
+        comparison(static_cast<unsigned>(paths.size())) {}
 
   void add(std::span<const OtherEnd> other_ends);
   [[gnu::noinline]] bool reach_over(const Transport& transport) const;
@@ -31,6 +33,10 @@ struct SeveralPaths {
   // The path that has brought the latest packet serves. If it leads home those that lead elsewhere go home, and are
   // silent. True: there were such.
   [[gnu::noinline, gnu::cold]] bool go_home(Nanoseconds now);
+  // Sends probes of all paths if it is time; how many.
+  [[gnu::noinline, gnu::cold]] unsigned compare(ReliableChannel& reliable, Nanoseconds now);
+  // The latest packet is an answer, while no path is silent. True: another path may be the best one now.
+  [[gnu::noinline, gnu::cold]] bool was_answered(ReliableChannel& reliable, Nanoseconds now);
   // The peer is elsewhere, over some of the paths.
   void peer_moved(Nanoseconds now);
   // The traffic has shown of these paths, as bits, that nothing comes through.
@@ -52,6 +58,7 @@ struct SeveralPaths {
   std::vector<PathEnds> ends;  // of each
   PathWatch watch;
   PathTeller teller;
+  PathComparison comparison;
   unsigned arrived_over = 0;                // the path of the latest packet,
   unsigned arrived_from = PathEnds::kHome;  // and the peer's end of it
   Nanoseconds heard_over_best = 0;

@@ -112,6 +112,8 @@ class ReliableChannel final : private PathTimings {
   // that take nothing now. PathStates::kNone: nothing may leave.
   unsigned next_path(std::uint32_t without) const { return path_states_.earliest(send_, without); }
   unsigned quickest_path() const { return path_states_.quickest(); }
+  // As probes have shown, of which none waited for others.
+  void know_round_trip(unsigned path, Nanoseconds shortest) { path_states_[path].round_trip.renew_shortest(shortest); }
   std::size_t packets_in_turn() const { return path_states_.packets_in_turn(path_); }
   // A probe as long as any packet was answered.
   void path_answered(unsigned path) { send_.path_carries_all(path); }

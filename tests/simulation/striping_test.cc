@@ -64,6 +64,7 @@ class Task final : public QuietListener {
   bool settled() const { return set_.settled(); }
   std::size_t received() const { return received_; }
   bool in_order() const { return in_order_; }
+  void delay_link(std::size_t link, Nanoseconds further) { ports_[link]->set_further_delay(further); }
   std::uint64_t packets_over(std::size_t link) const { return ports_[link]->counters().packets_sent; }
   MessageStatistics statistics() const {
     MessageStatistics sums;
@@ -131,6 +132,9 @@ class Striping {
     faults_.most_delay = 12 * kMicrosecond + further;
     network_.set_faults(faults_);
   }
+  void delay_link(std::size_t link, Nanoseconds further) {
+    for (auto& task : tasks_) task->delay_link(link, further);
+  }
   // How long it takes to bring so many bytes more.
   Nanoseconds carry(std::size_t bytes) {
     const Nanoseconds begin = time_.now();
@@ -183,6 +187,7 @@ class Striping {
   };
   VirtualTime time_;
   SimulatedNetwork network_;
+  NetworkFaults faults_;
   const Turns turns_;
   std::array<Shift, 2> shifts_;
   SeededRandom random_{1};
@@ -192,7 +197,6 @@ class Striping {
 
 double bandwidth_of(const std::vector<Link>& links) { return Striping(links).bandwidth(kLong); }
 
-  NetworkFaults faults_;
 TEST(StripingTest, EqualLinksAddUp) {
   const double one = bandwidth_of({{400 * kMegabit}});
   for (const auto& [links, least] : {std::pair{2u, 1.97}, {4u, 3.9}, {8u, 7.8}}) {
@@ -225,15 +229,6 @@ TEST(StripingTest, AlsoWhereTasksWaitForACore) {
   }
 }
 
-// Messages are sent one after the other, and links have tokens for the beginning of each.
-TEST(StripingTest, AlsoWhereLinksBeginFaster) {
-  const Link link{400 * kMegabit, kJumboPacket, 128 * 1024};
-  for (const Nanoseconds waits : {Nanoseconds{0}, 500 * kMicrosecond}) {
-    const auto time = [&](unsigned links) {
-      Striping striping(std::vector<Link>(links, link), {}, {2 * kMillisecond, waits});
-      striping.carry(8 * kLong);
-      Nanoseconds sum = 0;
-      for (int message = 0; message != 32; ++message) sum += striping.carry(kLong);
 TEST(StripingTest, AlsoWhereTasksComputeForLong) {
   const Link link{400 * kMegabit, kJumboPacket};
   for (const bool both : {true, false}) {
@@ -263,6 +258,15 @@ TEST(StripingTest, AlsoWhereTheWayBecomesLonger) {
   }
 }
 
+// Messages are sent one after the other, and links have tokens for the beginning of each.
+TEST(StripingTest, AlsoWhereLinksBeginFaster) {
+  const Link link{400 * kMegabit, kJumboPacket, 128 * 1024};
+  for (const Nanoseconds waits : {Nanoseconds{0}, 500 * kMicrosecond}) {
+    const auto time = [&](unsigned links) {
+      Striping striping(std::vector<Link>(links, link), {}, {2 * kMillisecond, waits});
+      striping.carry(8 * kLong);
+      Nanoseconds sum = 0;
+      for (int message = 0; message != 32; ++message) sum += striping.carry(kLong);
       return static_cast<double>(sum);
     };
     const double alone = time(1);
@@ -300,6 +304,26 @@ TEST(StripingTest, DataInBothDirectionsIsNoReasonToDoubtALink) {
     striping.exchange(2 * kLong);
     EXPECT_EQ(striping.sender().statistics().retransmitted_packets, 0u);
     EXPECT_EQ(striping.receiver().statistics().retransmitted_packets, 0u);
+  }
+}
+
+// As after another route was chosen for it.
+TEST(StripingTest, ShortMessagesTakeTheLinkThatIsQuickestNow) {
+  Striping striping(std::vector<Link>(3, kFast[0]));
+  const auto packets_over_each = [&](unsigned messages) {
+    std::array<std::uint64_t, 3> sent{};
+    for (std::size_t link = 0; link != 3; ++link) sent[link] = striping.sender().packets_over(link);
+    for (unsigned i = 0; i < messages; ++i) striping.carry(1000);
+    for (std::size_t link = 0; link != 3; ++link) sent[link] = striping.sender().packets_over(link) - sent[link];
+    return sent;
+  };
+  for (const auto& [slow, quick] : {std::array{std::size_t{1}, std::size_t{0}}, {0, 2}, {2, 1}}) {
+    for (std::size_t link = 0; link != 3; ++link) {
+      striping.delay_link(link, link == slow ? kMillisecond : link == quick ? 0 : 100 * kMicrosecond);
+    }
+    packets_over_each(20'000);
+    const auto sent = packets_over_each(1000);
+    EXPECT_GT(sent[quick], 50 * (sent[slow] + sent[3 - slow - quick])) << slow << " is slow";
   }
 }
 

@@ -279,7 +279,7 @@ void SimulatedNetwork::send_copy(SimulatedTransport& from, PortAddress to, const
   SimulatedTransport::Packet copy{gather(packet), packet.length, kUnknownPeer, 0, origin_of(from.config_.address)};
   if (!from.config_.limits.checked && random_.chance(faults_.corruption)) damage(copy);
   auto carried = std::make_shared<SimulatedTransport::Packet>(std::move(copy));
-  time_.at(departure + delay(), [this, source, to, carried] {
+  time_.at(departure + from.config_.further_delay + delay(), [this, source, to, carried] {
     SimulatedTransport* port = find(to);
     if (port == nullptr || separated(source, to.task) || is_cut(to, Direction::incoming)) {
       ++counters_.lost;

@@ -49,6 +49,7 @@ struct PortConfig {
   std::uint32_t queue_packets = 256;  // that wait at the receiver; more are dropped, or refused when reliable
   std::uint64_t bytes_per_second = 1'000'000'000;
   std::uint64_t burst_bytes = 0;                     // that leave at once after a pause, as from a token bucket
+  Nanoseconds further_delay = 0;                     // of what leaves
   Nanoseconds longest_backlog = 200 * kMicrosecond;  // of bytes on their way out; then the port is full
   bool readable = false;                             // has RemoteMemory
   double read_refusal = 0;                           // share of reads that fail
@@ -91,6 +92,7 @@ class SimulatedTransport final : public Transport,
   SimulatedTransport& operator=(const SimulatedTransport&) = delete;
 
   void set_bulk_memory(BulkMemory* memory) { bulk_memory_ = memory; }  // outlives the engine
+  void set_further_delay(Nanoseconds delay) { config_.further_delay = delay; }
   // Called when a packet has been put into the queue, and when something is told of the link.
   void set_arrival_listener(std::function<void()> listener) { on_arrival_ = std::move(listener); }
 
