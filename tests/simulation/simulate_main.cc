@@ -33,7 +33,7 @@ void print_usage() {
       "  --engines N      tasks, 2 to 64 (default 8); each has an engine per context\n"
       "  --contexts N     contexts per task, 1 to 16 (default 2)\n"
       "  --operations N   operations of all tasks together, without replies (default 2000)\n"
-      "  --networks N     that connect the tasks, 1 to 8 (default: 1 to 4, as the seed says)\n"
+      "  --networks N     that connect the tasks, 1 to 8 (default: as the seed says)\n"
       "  --verbose        what each seed is and did\n"
       "  --trace          every operation, death, fault as it happens\n"
       "  --keep-going     do not stop at the first seed that fails\n");
