@@ -35,8 +35,16 @@ class AdapterChoice {
   AdapterChoice(const std::vector<AdapterCandidate>& candidates, const AdapterRequest& request)
       : candidates_(candidates), request_(request) {}
 
+  std::vector<NetworkSize> networks() {
+    find_networks();
+    std::vector<NetworkSize> sizes;
+    for (const Network& network : networks_) sizes.push_back({candidates_[network.front()].place, network.size()});
+    return sizes;
+  }
+
   std::vector<std::size_t> make() {
     find_networks();
+    choose_networks();
     const auto turns = static_cast<std::size_t>(request_.earlier) + static_cast<std::size_t>(request_.instances);
     std::vector<std::size_t> chosen;
     for (std::size_t turn = 0; turn != turns && chosen.size() != kMostAdapters; ++turn) {
@@ -62,7 +70,17 @@ class AdapterChoice {
       std::ranges::stable_sort(network, {},
                                [&](std::size_t number) { return number_of(candidates_[number].place.address); });
     }
+  }
+
+  void choose_networks() {
     if (request_.all_networks || networks_.empty()) return;
+    if (request_.network) {
+      std::erase_if(networks_, [&](const Network& network) {
+        return !share_network(candidates_[network.front()].place, *request_.network);
+      });
+      networks_.resize(std::min<std::size_t>(networks_.size(), 1));
+      return;
+    }
     networks_ = {request_.first_network ? networks_.front() : *std::ranges::max_element(networks_, {}, &Network::size)};
   }
 
@@ -107,13 +125,23 @@ std::vector<std::size_t> choose_among(const std::vector<AdapterCandidate>& candi
   return AdapterChoice(candidates, request).make();
 }
 
-std::vector<ChosenAdapter> choose_adapters(const std::vector<LocalAdapter>& adapters, const AdapterRequest& request) {
+std::vector<NetworkSize> networks_of(const std::vector<AdapterCandidate>& candidates) {
+  const AdapterRequest any;
+  return AdapterChoice(candidates, any).networks();
+}
+
+std::vector<AdapterCandidate> usable_candidates(const std::vector<LocalAdapter>& adapters) {
   std::vector<AdapterCandidate> candidates;
   for (const LocalAdapter& adapter : adapters) {
     if (!is_usable(adapter)) continue;
     candidates.push_back({{adapter.address, adapter.mask}, interface_of(adapter.name), card_or_name(adapter)});
   }
   std::ranges::stable_sort(candidates, {}, [](const AdapterCandidate& one) { return subnet_of(one.place); });
+  return candidates;
+}
+
+std::vector<ChosenAdapter> choose_adapters(const std::vector<AdapterCandidate>& candidates,
+                                           const AdapterRequest& request) {
   std::vector<ChosenAdapter> chosen;
   for (const std::size_t number : choose_among(candidates, request)) chosen.push_back(candidates[number].place);
   return chosen;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ std::size_t usable_of_named(std::size_t named, const char* variable, int info_le
 struct AdapterRequest {
   bool all_networks = false;   // sn_all: of each network; else of the one that has most adapters
   bool first_network = false;  // that of the first adapter instead of the one that has most
+  // Or the one that this adapter is on: all tasks have agreed on it.
+  std::optional<ChosenAdapter> network = {};
   int instances = 1;           // on each network; more than it has adapters: one for each
   int earlier = 0;             // so many of each network are left out: other contexts have them
   unsigned turn = 0;           // a task's number on its node: of what is equal tasks take different ones
@@ -34,6 +37,14 @@ struct AdapterCandidate {
   bool is_far = false;  // from the processors that the task may use
 };
 
+// What is known of a network here.
+struct NetworkSize {
+  ChosenAdapter place;   // an adapter on it
+  std::size_t adapters;  // different devices
+};
+// In the order in which they would be chosen if all had as many.
+std::vector<NetworkSize> networks_of(const std::vector<AdapterCandidate>& candidates);
+
 // The numbers of those to open, of each network in turn, in which order they begin: the next path is then one of
 // another network, and where there are too many no network is left out. Of a network a card's second port only when all
 // other cards have given one, near ones first, then by address, then in the order given. Of a device that has several
@@ -41,6 +52,9 @@ struct AdapterCandidate {
 std::vector<std::size_t> choose_among(const std::vector<AdapterCandidate>& candidates, const AdapterRequest& request);
 
 // For UDP: without the loopback and what is down.
-std::vector<ChosenAdapter> choose_adapters(const std::vector<LocalAdapter>& adapters, const AdapterRequest& request);
+std::vector<AdapterCandidate> usable_candidates(const std::vector<LocalAdapter>& adapters);
+// Of these.
+std::vector<ChosenAdapter> choose_adapters(const std::vector<AdapterCandidate>& candidates,
+                                           const AdapterRequest& request);
 
 }  // namespace openlapi

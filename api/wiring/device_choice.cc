@@ -40,28 +40,33 @@ ChosenAdapter place_of(const ModuleDevice& device, const std::vector<LocalAdapte
   return {found->address, found->mask, device.network};
 }
 
-std::vector<ChosenDevice> choose_devices(const std::vector<ModuleDevice>& devices,
-                                         const std::vector<LocalAdapter>& adapters, const DeviceRequest& request) {
-  std::vector<std::string> names;
+std::vector<AdapterCandidate> eligible_candidates(const std::vector<ModuleDevice>& devices,
+                                                  const std::vector<LocalAdapter>& adapters) {
   std::vector<AdapterCandidate> candidates;
-  bool exclusive = false;
   const std::vector<int> allowed = allowed_processors();
   for (const ModuleDevice& device : devices) {
     if (!device.eligible) continue;
-    names.push_back(device.name);
     candidates.push_back({place_of(device, adapters), device.name, card_or_name(device), is_far(device, allowed)});
-    exclusive = exclusive || device.exclusive;
   }
+  return candidates;
+}
+
+std::vector<ChosenDevice> choose_devices(const std::vector<ModuleDevice>& devices,
+                                         const std::vector<LocalAdapter>& adapters, const DeviceRequest& request) {
+  const std::vector<AdapterCandidate> candidates = eligible_candidates(devices, adapters);
+  const bool exclusive =
+      std::ranges::any_of(devices, [](const ModuleDevice& device) { return device.eligible && device.exclusive; });
   const bool several = request.all_networks || request.instances > 1;
   std::vector<ChosenDevice> chosen;
   if (!exclusive || several) {
     const AdapterRequest wanted{.all_networks = request.all_networks,
                                 .first_network = request.first_network,
+                                .network = request.network,
                                 .instances = request.instances,
                                 .earlier = exclusive ? static_cast<int>(request.context - 1) * request.instances : 0,
                                 .turn = exclusive ? 0 : request.local_number};
     for (const std::size_t number : choose_among(candidates, wanted)) {
-      chosen.push_back({names[number], candidates[number].place});
+      chosen.push_back({candidates[number].device, candidates[number].place});
     }
   }
   if (chosen.empty()) chosen.push_back({});

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "api/wiring/adapter_choice.h"
 #include "api/wiring/adapter_pairs.h"
 #include "dataplane/transport/transport_module.h"
 #include "nic/udp/udp_adapters.h"
@@ -14,8 +15,9 @@
 namespace openlapi {
 
 struct DeviceRequest {
-  bool all_networks = false;  // this and the next two: as AdapterRequest has them
+  bool all_networks = false;  // this and the next three: as AdapterRequest has them
   bool first_network = false;
+  std::optional<ChosenAdapter> network = {};
   int instances = 1;
   std::uint32_t context = 1;       // its number in its task
   std::uint32_t local_number = 0;  // of the task on its node
@@ -28,6 +30,10 @@ struct ChosenDevice {
 
 // The kernel's subnet of its address, or of its interface. `adapters`: the kernel's.
 ChosenAdapter place_of(const ModuleDevice& device, const std::vector<LocalAdapter>& adapters);
+
+// Of those that are eligible. `adapters`: the kernel's.
+std::vector<AdapterCandidate> eligible_candidates(const std::vector<ModuleDevice>& devices,
+                                                  const std::vector<LocalAdapter>& adapters);
 
 // Of those that are eligible, as choose_among() has it. Tasks of one node take different ones, unless each device
 // serves one context anyway: then the module chooses where one is wanted. It also does where none is eligible.

@@ -7,6 +7,7 @@
 #include "api/wiring/adapter_choice.h"
 #include "api/wiring/followed_transport.h"
 #include "api/wiring/info_level.h"
+#include "api/wiring/network_agreement.h"
 #include "api/wiring/trace.h"
 #include "nic/udp/udp_adapters.h"
 #include "nic/udp/udp_transport.h"
@@ -93,10 +94,22 @@ struct Choice {
   std::vector<ChosenAdapter> chosen;  // the same adapters, if the library has chosen among them
 };
 
-Choice choose_among(const std::vector<LocalAdapter>& adapters, const AdapterRequest& request) {
-  Choice choice{.addresses = {}, .chosen = choose_adapters(adapters, request)};
+// MP_EUIDEVICE=sn_single or sn_all, MP_INSTANCES. Of one network all tasks take the same.
+bool choose_among(const NetworkRequest& request, const std::vector<LocalAdapter>& adapters, Choice& choice,
+                  OpenFailure& failure) {
+  const Settings& settings = request.settings;
+  const std::vector<AdapterCandidate> candidates = usable_candidates(adapters);
+  AdapterRequest wanted{.all_networks = settings.device == "sn_all", .instances = std::max(settings.instances, 1)};
+  if (!wanted.all_networks) {
+    OfferedNetworks offer{.transport = "udp",
+                     .key = address_keys(request.instance, request.generation) + "networks",
+                     .networks = networks_of(candidates)};
+    if (!agree_on_networks(request, {&offer, 1}, failure)) return false;
+    wanted.network = offer.agreed;
+  }
+  choice.chosen = choose_adapters(candidates, wanted);
   for (const ChosenAdapter& adapter : choice.chosen) choice.addresses.push_back(adapter.address);
-  return choice;
+  return true;
 }
 
 // A loopback that the user names leads to no other node. Without a launcher nobody knows which tasks are near.
@@ -144,9 +157,9 @@ bool choose_addresses(const NetworkRequest& request, Choice& choice, OpenFailure
   }
   if (adapter != nullptr && !check_reach(request, "MP_EUIDEVICE", *adapter, failure)) return false;
   const bool one_node = request.bootstrap.local_tasks().size() == request.bootstrap.size();
-  const bool all_networks = settings.device == "sn_all";
-  if (adapter == nullptr && !one_node && (settings.device == "sn_single" || all_networks || settings.instances > 1)) {
-    choice = choose_among(adapters, {.all_networks = all_networks, .instances = std::max(settings.instances, 1)});
+  const bool by_network = settings.device == "sn_single" || settings.device == "sn_all" || settings.instances > 1;
+  if (adapter == nullptr && !one_node && by_network) {
+    if (!choose_among(request, adapters, choice, failure)) return false;
     if (!addresses.empty()) return true;
   }
   if (adapter == nullptr) adapter = default_adapter(adapters, one_node);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -54,6 +55,8 @@ struct NetworkRequest {
   std::uint64_t epoch;                 // see PublishedAddress
   const char* adapter_name = nullptr;  // the one that the program names; null: it names none
   AddressSource* addresses = nullptr;  // null: the bootstrap can exchange, or UDP is not used
+  // Makes what was published visible; false: the failure is told. Empty: the bootstrap cannot.
+  std::function<bool()> exchange{};
   bool tags = false;                   // packets carry tags, over each network: a pair of tasks may use any
   bool spare = false;                  // for tasks that replace others; nobody is reached over it until then
   TellNotice tell = nullptr;

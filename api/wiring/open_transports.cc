@@ -33,7 +33,7 @@ class Opening {
   bool open_network();
   void open_spare_network();
   bool wants_tags() const;
-  NetworkRequest network_request() const;
+  NetworkRequest network_request();
   bool is_over_udp() const { return settings_.library == CommunicationLibrary::kIp; }
   bool everybody_here() const { return bootstrap().local_tasks().size() == bootstrap().size(); }
   Bootstrap& bootstrap() const { return *result_.bootstrap; }
@@ -46,9 +46,9 @@ class Opening {
   std::uint32_t generation_ = 0;  // times this instance was opened before
 };
 
-// Tasks of several nodes come to one exchange, that of their addresses. Those of one node wait for each other before
-// they set up shared memory, which does not wait for long, and exchange addresses only where that fails or is not
-// wanted: it would be polled in vain.
+// Tasks of several nodes come to one exchange, that of their addresses, or to two, where they agree on a network first.
+// Those of one node wait for each other before they set up shared memory, which does not wait for long, and exchange
+// addresses only where that fails or is not wanted: it would be polled in vain.
 bool Opening::open_paths() {
   if (!everybody_here()) return open_network() && share_memory();
   // Also where no adapter is needed.
@@ -148,7 +148,7 @@ bool Opening::wants_tags() const {
   return !bootstrap().can_exchange() || !everybody_here();
 }
 
-NetworkRequest Opening::network_request() const {
+NetworkRequest Opening::network_request() {
   return {.settings = settings_,
           .bootstrap = bootstrap(),
           .instance = request_.instance,
@@ -156,6 +156,7 @@ NetworkRequest Opening::network_request() const {
           .epoch = result_.epoch,
           .adapter_name = request_.adapter_name,
           .addresses = request_.addresses,
+          .exchange = [this] { return exchange("the tasks' networks could not be exchanged: "); },
           .tags = wants_tags(),
           .tell = request_.tell};
 }

@@ -8,6 +8,7 @@
 #include "api/wiring/followed_transport.h"
 #include "api/wiring/info_level.h"
 #include "api/wiring/modules.h"
+#include "api/wiring/network_agreement.h"
 #include "api/wiring/networks.h"
 #include "api/wiring/trace.h"
 
@@ -21,6 +22,8 @@ struct Candidate {
   TransportModule* module = nullptr;
   std::string reason;       // why it does not serve
   std::size_t devices = 0;  // that it was to open
+  std::vector<ModuleDevice> present{};        // where the library chooses
+  std::optional<ChosenAdapter> network = {};  // on which all tasks have agreed; none: there is no need
   std::vector<PublishedAddress> addresses{};
   bool chosen = false;                  // by the library
   std::vector<ChosenAdapter> places{};  // of the adapters; empty: they are not known of all
@@ -36,7 +39,8 @@ class UserSpace {
   void load();
   std::vector<std::string> named_devices() const;
   std::string device_for(const std::string& preference);
-  std::vector<ChosenDevice> devices_of(Candidate& candidate, const std::vector<std::string>& named) const;
+  bool find_devices(OpenFailure& failure);
+  std::vector<ChosenDevice> devices_of(const Candidate& candidate, const std::vector<std::string>& named) const;
   ModuleRequest module_request(const Candidate& candidate) const;
   void open_devices(Candidate& candidate, const std::vector<std::string>& named);
   PeerAddress open_one(Candidate& candidate, const ModuleRequest& request, const ChosenDevice& device);
@@ -109,7 +113,27 @@ ModuleRequest UserSpace::module_request(const Candidate& candidate) const {
   return request;
 }
 
-std::vector<ChosenDevice> UserSpace::devices_of(Candidate& candidate, const std::vector<std::string>& named) const {
+// Where the library chooses. Of one network all tasks take the same.
+bool UserSpace::find_devices(OpenFailure& failure) {
+  const Settings& settings = request_.settings;
+  std::vector<OfferedNetworks> offers;
+  for (Candidate& candidate : candidates_) {
+    std::string ignored;
+    if (candidate.module != nullptr) candidate.present = candidate.module->devices(module_request(candidate), ignored);
+    offers.push_back({.transport = candidate.name,
+                      .key = keys_of(candidate) + "networks",
+                      .networks = networks_of(eligible_candidates(candidate.present, list_adapters()))});
+  }
+  const bool one_node = request_.bootstrap.local_tasks().size() == request_.bootstrap.size();
+  const bool one_network = settings.device != "sn_all" && (settings.device == "sn_single" || settings.instances > 1);
+  if (one_node || !one_network || !settings.network_windows.empty()) return true;
+  if (!agree_on_networks(request_, offers, failure)) return false;
+  for (std::size_t number = 0; number != offers.size(); ++number) candidates_[number].network = offers[number].agreed;
+  return true;
+}
+
+std::vector<ChosenDevice> UserSpace::devices_of(const Candidate& candidate,
+                                                const std::vector<std::string>& named) const {
   std::vector<ChosenDevice> devices;
   for (const std::string& name : named) devices.push_back({name, {}});
   if (!devices.empty() || candidate.module == nullptr) return devices;
@@ -117,10 +141,10 @@ std::vector<ChosenDevice> UserSpace::devices_of(Candidate& candidate, const std:
   const ModuleRequest request = module_request(candidate);
   const std::size_t windows = settings.network_windows.size();
   const int instances = windows != 0 ? static_cast<int>(windows) : std::max(settings.instances, 1);
-  std::string ignored;
-  devices = choose_devices(candidate.module->devices(request, ignored), list_adapters(),
+  devices = choose_devices(candidate.present, list_adapters(),
                            {.all_networks = windows != 0 ? windows > 1 : settings.device == "sn_all",
                             .first_network = instances == 1 && (windows != 0 || settings.device != "sn_single"),
+                            .network = candidate.network,
                             .instances = instances,
                             .context = request.instance,
                             .local_number = request.local_number});
@@ -248,6 +272,7 @@ bool UserSpace::open(OpenFailure& failure) {
   for (std::string& name : named) name = device_for(name);
   // Windows that all leave the choice to the library name nothing.
   if (std::ranges::all_of(named, &std::string::empty)) named.clear();
+  if (named.empty() && !find_devices(failure)) return false;
   for (Candidate& candidate : candidates_) {
     open_devices(candidate, named);
     if (!publish(candidate, failure)) return false;

@@ -93,6 +93,11 @@ def test_a_network_is_down_at_one_host_from_the_beginning():
         words[3] = nodes
         done = Done(words)
         check(f"{nodes}: the other network connects the hosts", done.status == 0 and value(done.out, "wrong") == [0], done)
+    # Of two networks with an adapter each the host that has both would take the first.
+    for variables in ({"MP_EUIDEVICE": "sn_single"}, {"MP_INSTANCES": "2"}):
+        done = Done(job(0.2, **variables, API_PATHS_TIMEOUT="10"))
+        check(f"{variables}: all tasks take the network that is up at every host", done.status == 0 and
+              value(done.out, "wrong") == [0] and opened(done) == [f"{SECOND}.2", f"{SECOND}.3"], done)
     on(HOSTS[2], "ip link set more up")
 
 

@@ -24,7 +24,7 @@ LocalAdapter port(const char* card, const char* name, const char* address) {
 std::vector<std::string> chosen(const std::vector<LocalAdapter>& adapters, bool all_networks, int instances) {
   std::vector<std::string> texts;
   for (const ChosenAdapter& adapter :
-       choose_adapters(adapters, {.all_networks = all_networks, .instances = instances})) {
+       choose_adapters(usable_candidates(adapters), {.all_networks = all_networks, .instances = instances})) {
     texts.push_back(to_text(adapter.address));
   }
   return texts;
@@ -41,6 +41,24 @@ TEST(AdapterChoice, SingleIsTheNetworkWithMostAdapters) {
   EXPECT_EQ(chosen(kNode, false, 1), (Texts{"10.0.0.3"}));
   EXPECT_EQ(chosen(kNode, false, 2), (Texts{"10.0.0.3", "10.0.0.20"}));
   EXPECT_EQ(chosen({adapter("y", "192.168.9.7"), adapter("x", "10.0.0.1")}, false, 1), (Texts{"10.0.0.1"}));
+}
+
+TEST(AdapterChoice, SingleIsTheNetworkThatAllHaveAgreedOn) {
+  AdapterRequest request{.network = ChosenAdapter{{inet_addr("192.168.9.1")}, {inet_addr("255.255.255.0")}},
+                         .instances = 2};
+  const std::vector<AdapterCandidate> candidates = usable_candidates(kNode);
+  ASSERT_EQ(choose_adapters(candidates, request).size(), 1u);
+  EXPECT_EQ(to_text(choose_adapters(candidates, request)[0].address), "192.168.9.7");
+  request.network->address.s_addr = inet_addr("192.168.8.1");
+  EXPECT_TRUE(choose_adapters(candidates, request).empty());
+}
+
+TEST(AdapterChoice, TellsWhichNetworksThereAre) {
+  const std::vector<NetworkSize> networks = networks_of(usable_candidates(kNode));
+  ASSERT_EQ(networks.size(), 2u);
+  EXPECT_EQ(to_text(networks[0].place.address), "10.0.0.3");
+  EXPECT_EQ(networks[0].adapters, 3u);
+  EXPECT_EQ(networks[1].adapters, 1u);
 }
 
 TEST(AdapterChoice, AllIsSoManyOfEachNetwork) {
