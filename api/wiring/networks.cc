@@ -215,8 +215,7 @@ struct Tidings {
 
 Tidings open_tidings(const NetworkRequest& request, std::span<const in_addr> addresses) {
   if (addresses.size() <= 1) return {open_links(request, addresses)};
-  return {open_links(request, addresses), open_peer_adapters(request.bootstrap),
-          std::make_shared<udp::SocketsOfContext>()};
+  return {open_links(request, addresses), open_peer_adapters(request), std::make_shared<udp::SocketsOfContext>()};
 }
 
 bool open_one(const NetworkRequest& request, const Tidings& tidings, in_addr address, std::uint16_t port,

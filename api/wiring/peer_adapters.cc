@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "api/wiring/info_level.h"
+#include "api/wiring/networks.h"
 #include "control/client/adapter_watch.h"
 
 namespace openlapi {
@@ -23,7 +25,10 @@ std::span<const std::uint8_t> bytes_of(const PacketAddress& address) {
 
 }  // namespace
 
-PeerAdapters::PeerAdapters(std::unique_ptr<AdapterSource> source) : source_(std::move(source)) { read(); }
+PeerAdapters::PeerAdapters(std::unique_ptr<AdapterSource> source, std::function<void()> when_ended)
+    : source_(std::move(source)), when_ended_(std::move(when_ended)) {
+  read();
+}
 
 // An address may be on several networks that do not know each other. Of the two kinds one tells of the other where that
 // is not known: tasks say of an address only whether it is down.
@@ -67,6 +72,7 @@ bool PeerAdapters::has_now_ended() {
   if (!ended_) return false;
   down_ = {};
   changes_.fetch_add(1, std::memory_order_release);
+  if (when_ended_) when_ended_();
   return true;
 }
 
@@ -78,11 +84,20 @@ void PeerAdapters::set_own(PacketAddress address, bool is_up) {
   if (!ended_) source_->set_own(address, is_up);
 }
 
-std::shared_ptr<PeerAdapters> open_peer_adapters(Bootstrap& bootstrap) {
+std::shared_ptr<PeerAdapters> open_peer_adapters(const NetworkRequest& request) {
   std::string ignored;
-  std::unique_ptr<AdapterSource> source = AdapterWatch::open({}, ignored);
-  if (source == nullptr) source = bootstrap.open_adapter_events();
-  return source != nullptr ? std::make_shared<PeerAdapters>(std::move(source)) : nullptr;
+  if (std::unique_ptr<AdapterSource> daemon = AdapterWatch::open({}, ignored); daemon != nullptr) {
+    std::function<void()> when_ended;
+    if (request.bootstrap.task() == request.bootstrap.local_tasks().front()) {
+      when_ended = [tell_listener = request.tell, level = request.settings.info_level] {
+        tell(tell_listener, Notice::failover_without_matrix, level,
+             "The daemon of this node (lamd) has ended, and with it what it has told of adapters.");
+      };
+    }
+    return std::make_shared<PeerAdapters>(std::move(daemon), std::move(when_ended));
+  }
+  std::unique_ptr<AdapterSource> tasks = request.bootstrap.open_adapter_events();
+  return tasks != nullptr ? std::make_shared<PeerAdapters>(std::move(tasks)) : nullptr;
 }
 
 }  // namespace openlapi

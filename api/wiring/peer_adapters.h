@@ -6,14 +6,16 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
 
 #include "control/client/adapter_source.h"
-#include "control/client/bootstrap.h"
 
 namespace openlapi {
+
+struct NetworkRequest;
 
 // An IPv6 address or a GID; an IPv4 address as ::ffff:a.b.c.d.
 using PacketAddress = std::array<std::uint8_t, 16>;
@@ -24,7 +26,8 @@ enum class AdapterKind : std::uint8_t { interface, port };
 
 class PeerAdapters {
  public:
-  explicit PeerAdapters(std::unique_ptr<AdapterSource> source);
+  // `when_ended`: called once, by whoever looks, when the source has ended.
+  explicit PeerAdapters(std::unique_ptr<AdapterSource> source, std::function<void()> when_ended = {});
 
   const char* source_name() const { return source_->name(); }
   bool knows_all() const { return source_->knows_all(); }
@@ -52,6 +55,7 @@ class PeerAdapters {
   bool has_now_ended();
 
   const std::unique_ptr<AdapterSource> source_;
+  const std::function<void()> when_ended_;
   std::array<std::set<PacketAddress>, 2> down_{};  // by kind
   std::uint32_t seen_ = 0;  // of the source
   unsigned looks_ = 0;
@@ -60,7 +64,7 @@ class PeerAdapters {
 };
 
 // The daemon; without one the other tasks, where the launcher has a way for that. Null: nobody tells, which is no
-// mistake.
-std::shared_ptr<PeerAdapters> open_peer_adapters(Bootstrap& bootstrap);
+// mistake. When the daemon ends, the first task of the node says so.
+std::shared_ptr<PeerAdapters> open_peer_adapters(const NetworkRequest& request);
 
 }  // namespace openlapi

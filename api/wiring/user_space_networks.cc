@@ -194,7 +194,7 @@ void UserSpace::open_devices(Candidate& candidate, const std::vector<std::string
   candidate.devices = devices.size();
   ModuleRequest request = module_request(candidate);
   request.link_status = devices.size() > 1;
-  if (request.link_status && adapters_ == nullptr) adapters_ = open_peer_adapters(request_.bootstrap);
+  if (request.link_status && adapters_ == nullptr) adapters_ = open_peer_adapters(request_);
   for (const ChosenDevice& device : devices) {
     request.device = device.name;
     const PeerAddress address = candidate.module != nullptr ? open_one(candidate, request, device) : PeerAddress{};

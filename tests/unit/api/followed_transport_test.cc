@@ -49,8 +49,8 @@ class FollowedTransportTest : public testing::Test, protected test::AdapterPageD
     UdpSetupError reason;
     auto udp = open_udp_transport(config, reason);
     ASSERT_TRUE(udp) << reason.text;
-    transport_ =
-        followed(std::move(udp), std::make_shared<PeerAdapters>(std::move(watch)), true, std::move(address_of), kind);
+    transport_ = followed(std::move(udp), std::make_shared<PeerAdapters>(std::move(watch), [this] { ++ends_told_; }),
+                          true, std::move(address_of), kind);
     link_ = transport_->capabilities().link_status;
     wake_ = transport_->capabilities().wake_source;
     ASSERT_TRUE(link_ && wake_);
@@ -60,6 +60,7 @@ class FollowedTransportTest : public testing::Test, protected test::AdapterPageD
   }
   bool is_readable() const { return AdapterPageDaemon::is_readable(wake_->descriptor()); }
 
+  int ends_told_ = 0;  // of the daemon
   std::unique_ptr<Transport> transport_{};
   LinkStatus* link_ = nullptr;
   WakeSource* wake_ = nullptr;
@@ -184,8 +185,10 @@ TEST_F(FollowedTransportTest, ADaemonThatHasEndedKnowsNothing) {
   write({{"127.0.0.7", AdapterCause::kNoCarrier}});
   open();
   EXPECT_FALSE(link_->reaches(kPeer));
+  EXPECT_EQ(ends_told_, 0);
   task_.close();
   EXPECT_FALSE(wake_->arm());
+  EXPECT_EQ(ends_told_, 1);
   link_->look();
   EXPECT_TRUE(link_->reaches(kPeer));
   EXPECT_TRUE(wake_->arm());
@@ -200,6 +203,7 @@ TEST_F(FollowedTransportTest, WhoNeverSleepsHearsOfTheDaemonsEnd) {
   const std::uint32_t before = link_->changes();
   task_.close();
   for (int n = 0; n < 1000; ++n) link_->look();
+  EXPECT_EQ(ends_told_, 1);
   EXPECT_TRUE(link_->reaches(kPeer));
   EXPECT_NE(link_->changes(), before);
   EXPECT_TRUE(wake_->arm());
