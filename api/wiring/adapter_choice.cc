@@ -42,6 +42,18 @@ class AdapterChoice {
     return sizes;
   }
 
+  std::size_t wanted() {
+    find_networks();
+    choose_networks();
+    const auto earlier = static_cast<std::size_t>(request_.earlier);
+    std::size_t count = 0;
+    for (const Network& network : networks_) {
+      const std::size_t left = network.size() - std::min(network.size(), earlier);
+      count += std::min(left, static_cast<std::size_t>(request_.instances));
+    }
+    return count;
+  }
+
   std::vector<std::size_t> make() {
     find_networks();
     choose_networks();
@@ -119,6 +131,18 @@ std::size_t usable_of_named(std::size_t named, const char* variable, int info_le
                  kMostAdapters);
   }
   return std::min(named, kMostAdapters);
+}
+
+std::size_t count_wanted(const std::vector<AdapterCandidate>& candidates, const AdapterRequest& request) {
+  return AdapterChoice(candidates, request).wanted();
+}
+
+void say_what_is_left_out(std::size_t wanted, int info_level) {
+  if (wanted <= kMostAdapters || info_level < kLevelWarning) return;
+  std::fprintf(stderr,
+               "openlapi: MP_EUIDEVICE and MP_INSTANCES ask for %zu adapters of a task on this node, of which %zu are "
+               "used\n",
+               wanted, kMostAdapters);
 }
 
 std::vector<std::size_t> choose_among(const std::vector<AdapterCandidate>& candidates, const AdapterRequest& request) {

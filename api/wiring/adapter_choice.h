@@ -45,6 +45,11 @@ struct NetworkSize {
 // In the order in which they would be chosen if all had as many.
 std::vector<NetworkSize> networks_of(const std::vector<AdapterCandidate>& candidates);
 
+// How many adapters are asked for among these: kMostAdapters of them are used.
+std::size_t count_wanted(const std::vector<AdapterCandidate>& candidates, const AdapterRequest& request);
+// Tells the user if that is not all.
+void say_what_is_left_out(std::size_t wanted, int info_level);
+
 // The numbers of those to open, of each network in turn, in which order they begin: the next path is then one of
 // another network, and where there are too many no network is left out. Of a network a card's second port only when all
 // other cards have given one, near ones first, then by address, then in the order given. Of a device that has several

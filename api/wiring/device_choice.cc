@@ -51,13 +51,13 @@ std::vector<AdapterCandidate> eligible_candidates(const std::vector<ModuleDevice
   return candidates;
 }
 
-std::vector<ChosenDevice> choose_devices(const std::vector<ModuleDevice>& devices,
-                                         const std::vector<LocalAdapter>& adapters, const DeviceRequest& request) {
+DeviceChoice choose_devices(const std::vector<ModuleDevice>& devices, const std::vector<LocalAdapter>& adapters,
+                            const DeviceRequest& request) {
   const std::vector<AdapterCandidate> candidates = eligible_candidates(devices, adapters);
   const bool exclusive =
       std::ranges::any_of(devices, [](const ModuleDevice& device) { return device.eligible && device.exclusive; });
   const bool several = request.all_networks || request.instances > 1;
-  std::vector<ChosenDevice> chosen;
+  DeviceChoice choice;
   if (!exclusive || several) {
     const AdapterRequest wanted{.all_networks = request.all_networks,
                                 .first_network = request.first_network,
@@ -65,12 +65,13 @@ std::vector<ChosenDevice> choose_devices(const std::vector<ModuleDevice>& device
                                 .instances = request.instances,
                                 .earlier = exclusive ? static_cast<int>(request.context - 1) * request.instances : 0,
                                 .turn = exclusive ? 0 : request.local_number};
+    choice.wanted = count_wanted(candidates, wanted);
     for (const std::size_t number : choose_among(candidates, wanted)) {
-      chosen.push_back({candidates[number].device, candidates[number].place});
+      choice.chosen.push_back({candidates[number].device, candidates[number].place});
     }
   }
-  if (chosen.empty()) chosen.push_back({});
-  return chosen;
+  if (choice.chosen.empty()) choice.chosen.push_back({});
+  return choice;
 }
 
 }  // namespace openlapi

@@ -2,6 +2,7 @@
 // and MP_INSTANCES (guide, chapter 14, table 12).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -28,6 +29,11 @@ struct ChosenDevice {
   std::optional<ChosenAdapter> place;  // none: it is not known which device that is
 };
 
+struct DeviceChoice {
+  std::vector<ChosenDevice> chosen{};
+  std::size_t wanted = 0;  // as count_wanted() has it
+};
+
 // The kernel's subnet of its address, or of its interface. `adapters`: the kernel's.
 ChosenAdapter place_of(const ModuleDevice& device, const std::vector<LocalAdapter>& adapters);
 
@@ -38,7 +44,7 @@ std::vector<AdapterCandidate> eligible_candidates(const std::vector<ModuleDevice
 // Of those that are eligible, as choose_among() has it. Tasks of one node take different ones, unless each device
 // serves one context anyway: then the module chooses where one is wanted. It also does where none is eligible.
 // `adapters`: the kernel's.
-std::vector<ChosenDevice> choose_devices(const std::vector<ModuleDevice>& devices,
-                                         const std::vector<LocalAdapter>& adapters, const DeviceRequest& request);
+DeviceChoice choose_devices(const std::vector<ModuleDevice>& devices, const std::vector<LocalAdapter>& adapters,
+                            const DeviceRequest& request);
 
 }  // namespace openlapi

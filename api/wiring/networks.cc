@@ -107,6 +107,9 @@ bool choose_among(const NetworkRequest& request, const std::vector<LocalAdapter>
     if (!agree_on_networks(request, {&offer, 1}, failure)) return false;
     wanted.network = offer.agreed;
   }
+  if (request.bootstrap.task() == request.bootstrap.local_tasks().front()) {
+    say_what_is_left_out(count_wanted(candidates, wanted), settings.info_level);
+  }
   choice.chosen = choose_adapters(candidates, wanted);
   for (const ChosenAdapter& adapter : choice.chosen) choice.addresses.push_back(adapter.address);
   return true;

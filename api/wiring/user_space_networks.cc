@@ -141,15 +141,17 @@ std::vector<ChosenDevice> UserSpace::devices_of(const Candidate& candidate,
   const ModuleRequest request = module_request(candidate);
   const std::size_t windows = settings.network_windows.size();
   const int instances = windows != 0 ? static_cast<int>(windows) : std::max(settings.instances, 1);
-  devices = choose_devices(candidate.present, list_adapters(),
-                           {.all_networks = windows != 0 ? windows > 1 : settings.device == "sn_all",
-                            .first_network = instances == 1 && (windows != 0 || settings.device != "sn_single"),
-                            .network = candidate.network,
-                            .instances = instances,
-                            .context = request.instance,
-                            .local_number = request.local_number});
-  if (windows != 0 && devices.size() > windows) devices.resize(windows);
-  return devices;
+  DeviceChoice choice =
+      choose_devices(candidate.present, list_adapters(),
+                     {.all_networks = windows != 0 ? windows > 1 : settings.device == "sn_all",
+                      .first_network = instances == 1 && (windows != 0 || settings.device != "sn_single"),
+                      .network = candidate.network,
+                      .instances = instances,
+                      .context = request.instance,
+                      .local_number = request.local_number});
+  if (request.local_number == 0 && windows == 0) say_what_is_left_out(choice.wanted, settings.info_level);
+  if (windows != 0 && choice.chosen.size() > windows) choice.chosen.resize(windows);
+  return std::move(choice.chosen);
 }
 
 // The transport's address; none: the candidate has a reason.

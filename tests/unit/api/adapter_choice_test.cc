@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "api/wiring/info_level.h"
+
 namespace openlapi {
 namespace {
 
@@ -76,6 +78,22 @@ TEST(AdapterChoice, MoreThanThereAreIsAllThatThereAre) {
   many.push_back(adapter("z", "10.2.0.1"));
   EXPECT_EQ(chosen(many, true, 100)[1], "10.2.0.1") << "no network is left out";
   EXPECT_EQ(chosen(many, true, 100).size(), kMostAdapters);
+}
+
+TEST(AdapterChoice, MoreThanEightAreSaidToBeLeftOut) {
+  std::vector<LocalAdapter> many;
+  for (int i = 1; i <= 9; ++i) many.push_back(adapter("x" + std::to_string(i), "10." + std::to_string(i) + ".0.1"));
+  const auto said = [&](bool all_networks, std::size_t adapters, int level) {
+    testing::internal::CaptureStderr();
+    const std::vector<AdapterCandidate> candidates = usable_candidates({many.begin(), many.begin() + adapters});
+    say_what_is_left_out(count_wanted(candidates, {.all_networks = all_networks}), level);
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(said(true, 9, kLevelWarning),
+            "openlapi: MP_EUIDEVICE and MP_INSTANCES ask for 9 adapters of a task on this node, of which 8 are used\n");
+  EXPECT_EQ(said(true, 9, kLevelError), "");
+  EXPECT_EQ(said(true, 8, kLevelWarning), "");
+  EXPECT_EQ(said(false, 9, kLevelWarning), "");
 }
 
 TEST(AdapterChoice, MasksTellNetworksApart) {

@@ -35,7 +35,7 @@ const std::vector<ModuleDevice> kDevices = {device("rdma0", "10.0.0.1"), device(
 
 Names chosen(const DeviceRequest& request, const std::vector<ModuleDevice>& devices = kDevices) {
   Names names;
-  for (const ChosenDevice& one : choose_devices(devices, kInterfaces, request)) names.push_back(one.name);
+  for (const ChosenDevice& one : choose_devices(devices, kInterfaces, request).chosen) names.push_back(one.name);
   return names;
 }
 
@@ -43,7 +43,7 @@ TEST(DeviceChoice, GoesByTheKernelsSubnets) {
   EXPECT_EQ(chosen({.instances = 8}), (Names{"rdma0", "rdma1"}));
   EXPECT_EQ(chosen({.all_networks = true}), (Names{"rdma0", "rdma2"}));
   EXPECT_EQ(chosen({.all_networks = true, .instances = 2}), (Names{"rdma0", "rdma2", "rdma1"}));
-  const std::vector<ChosenDevice> places = choose_devices(kDevices, kInterfaces, {.all_networks = true});
+  const std::vector<ChosenDevice> places = choose_devices(kDevices, kInterfaces, {.all_networks = true}).chosen;
   ASSERT_TRUE(places[1].place);
   EXPECT_EQ(to_text(places[1].place->address), "10.0.1.1");
   EXPECT_EQ(to_text(places[1].place->mask), "255.255.255.0");
