@@ -257,6 +257,33 @@ bool open_one(const NetworkRequest& request, const Tidings& tidings, in_addr add
   return true;
 }
 
+// Adapters that do not open, where others do. An error of the settings is none of these.
+class NotOpened {
+ public:
+  // False: nothing else is tried.
+  bool add(const OpenFailure& failure) {
+    if (count_++ == 0) first_ = failure;
+    return failure.kind == FailureKind::socket;
+  }
+  // False: none has opened; `failure` says why.
+  bool tell_user(const NetworkRequest& request, const OpenNetworks& result, OpenFailure& failure) const {
+    if (result.networks.empty()) {
+      failure = first_;
+      return false;
+    }
+    if (count_ == 0) return true;
+    tell(request.tell, Notice::failover_without_adapters, request.settings.info_level,
+         "Task " + std::to_string(request.bootstrap.task()) + " has " + std::to_string(result.networks.size()) +
+             " of the " + std::to_string(result.networks.size() + count_) + " adapters that were asked for (" +
+             first_.text + ").");
+    return true;
+  }
+
+ private:
+  std::size_t count_ = 0;
+  OpenFailure first_{};
+};
+
 bool open_with_given_addresses(const NetworkRequest& request, const std::vector<in_addr>& locals, OpenNetworks& result,
                                OpenFailure& failure) {
   const std::uint32_t tasks = request.bootstrap.size();
@@ -265,6 +292,7 @@ bool open_with_given_addresses(const NetworkRequest& request, const std::vector<
       for_each ? usable_of_named(locals.size(), "MP_LAPI_INET_ADDR", request.settings.info_level) : 1;
   const std::uint32_t self = request.bootstrap.task();
   const Tidings tidings = open_tidings(request, std::span(locals).first(adapters));
+  NotOpened not_opened;
   for (std::size_t adapter = 0; adapter < adapters; ++adapter) {
     std::vector<UdpAddress> list;
     const AddressSource::LocalPlace place{.address = locals[adapter],
@@ -274,12 +302,15 @@ bool open_with_given_addresses(const NetworkRequest& request, const std::vector<
                                           .tasks = tasks};
     if (!request.addresses->list(place, list, failure) || !check_ports(list, failure)) return false;
     const auto port = static_cast<std::uint16_t>(list[self].port);
-    if (!open_one(request, tidings, locals[adapter], port, result, failure)) return false;
+    if (!open_one(request, tidings, locals[adapter], port, result, failure)) {
+      if (!not_opened.add(failure)) return false;
+      continue;
+    }
     result.networks.back().number = adapter;
     std::vector<PeerAddress>& addresses = result.networks.back().addresses;
     for (const UdpAddress& given : list) udp_address_of(given, addresses.emplace_back());
   }
-  return true;
+  return not_opened.tell_user(request, result, failure);
 }
 
 bool publish(const NetworkRequest& request, const std::string& key, const std::vector<std::byte>& value,
@@ -289,22 +320,43 @@ bool publish(const NetworkRequest& request, const std::string& key, const std::v
          fail(failure, FailureKind::exchange, "the UDP address could not be published: " + reason);
 }
 
-bool open_and_publish(const NetworkRequest& request, const Choice& choice, OpenNetworks& result, OpenFailure& failure) {
-  const std::string keys = address_keys(request.instance, request.generation);
+// Those that the user names keep their numbers, whatever becomes of the others.
+bool open_all(const NetworkRequest& request, Choice& choice, OpenNetworks& result, std::vector<PeerAddress>& opened,
+              OpenFailure& failure) {
+  const bool chosen = !choice.chosen.empty();
   const Tidings tidings = open_tidings(request, choice.addresses);
+  NotOpened not_opened;
+  std::vector<ChosenAdapter> places;
   for (std::size_t adapter = 0; adapter < choice.addresses.size(); ++adapter) {
-    if (!open_one(request, tidings, choice.addresses[adapter], 0, result, failure)) return false;
+    if (!open_one(request, tidings, choice.addresses[adapter], 0, result, failure)) {
+      if (!not_opened.add(failure)) return false;
+      if (!chosen) opened.push_back({});
+      continue;
+    }
     ContextRoutes::Network& network = result.networks.back();
+    network.number = opened.size();
+    if (chosen) network.chosen = places.emplace_back(choice.chosen[adapter]);
+    opened.push_back(network.transport->local_address());
+  }
+  choice.chosen = std::move(places);
+  return not_opened.tell_user(request, result, failure);
+}
+
+bool open_and_publish(const NetworkRequest& request, Choice& choice, OpenNetworks& result, OpenFailure& failure) {
+  const std::string keys = address_keys(request.instance, request.generation);
+  std::vector<PeerAddress> opened;
+  if (!open_all(request, choice, result, opened, failure)) return false;
+  for (ContextRoutes::Network& network : result.networks) {
     network.keys = keys;
-    network.number = adapter;
     network.tags = request.tags;
-    if (!choice.chosen.empty()) network.chosen = choice.chosen[adapter];
+  }
+  for (std::size_t number = 0; number < opened.size(); ++number) {
     const PublishedAddress published{.epoch = request.epoch,
-                                     .address = network.transport->local_address(),
+                                     .address = opened[number],
                                      .tags = request.tags,
                                      .chosen = !choice.chosen.empty(),
-                                     .adapters = static_cast<std::uint8_t>(choice.addresses.size())};
-    if (!publish(request, keys + std::to_string(adapter), encode(published), failure)) return false;
+                                     .adapters = static_cast<std::uint8_t>(opened.size())};
+    if (!publish(request, keys + std::to_string(number), encode(published), failure)) return false;
   }
   result.published = true;
   return choice.chosen.empty() || publish(request, places_key(keys), encode(choice.chosen), failure);

@@ -83,6 +83,15 @@ bool decode(std::span<const std::byte> bytes, PublishedAddress& published, std::
   return !address.empty();
 }
 
+unsigned published_adapters(Bootstrap& bootstrap, const std::string& address_keys, std::uint32_t task) {
+  std::vector<std::byte> value;
+  PublishedAddress first;
+  std::string ignored;  // the first adapter may have no address
+  if (!bootstrap.get(task, address_keys + "0", kAddressSeconds, value, ignored)) return 0;
+  static_cast<void>(decode(value, first, ignored));
+  return first.adapters;
+}
+
 ContextRoutes::ContextRoutes(std::shared_ptr<Bootstrap> bootstrap, SharedMemory shared_memory,
                              std::span<const int> shm_numbers, std::vector<Network> networks, int info_level,
                              TellNotice tell)
@@ -321,16 +330,17 @@ void ContextRoutes::resumed(PeerIndex peer) {
 
 bool ContextRoutes::change_address(PeerIndex peer, std::size_t network, const PeerAddress& address,
                                    std::string& reason) {
-  if (network >= networks_.size() || peer >= networks_[network].addresses.size()) {
+  const auto found = std::ranges::find(networks_, network, &Network::number);
+  if (found == networks_.end() || peer >= found->addresses.size()) {
     reason = "there is no such network";
     return false;
   }
-  if (!networks_[network].transport->add_peer(peer, address, reason)) return false;
-  if (const auto known = addresses_.find({peer, networks_[network].transport}); known != addresses_.end()) {
+  if (!found->transport->add_peer(peer, address, reason)) return false;
+  if (const auto known = addresses_.find({peer, found->transport}); known != addresses_.end()) {
     known->second = address;
     moved_.erase(known->first);
   }
-  networks_[network].addresses[peer] = address;
+  found->addresses[peer] = address;
   if (peer < shm_numbers_.size()) shm_numbers_[peer] = -1;
   return true;
 }

@@ -28,9 +28,9 @@ class NamedAdapters : public testing::Test, protected AddressSource {
     settings_.info_level = kLevelWarning;
     for (int n = 1; n != 10; ++n) settings_.inet_addresses.push_back({"127.0.0." + std::to_string(n), "lo"});
   }
-  bool for_each_adapter(std::uint32_t, std::size_t adapters) const override { return has_all_ && adapters == 9; }
+  bool for_each_adapter(std::uint32_t, std::size_t adapters) const override { return has_all_ && adapters == entries_; }
   bool list(const LocalPlace& place, std::vector<UdpAddress>& tasks, OpenFailure&) override {
-    EXPECT_EQ(place.adapters, 9u) << "so many entries a task has in the program's list";
+    EXPECT_EQ(place.adapters, entries_) << "so many entries a task has in the program's list";
     asked_.push_back(place.adapter);
     const auto port = static_cast<std::uint32_t>(20'000 + getpid() % 10'000);
     for (std::uint32_t task = 0; task != place.tasks; ++task) {
@@ -38,12 +38,19 @@ class NamedAdapters : public testing::Test, protected AddressSource {
     }
     return true;
   }
+  NetworkRequest request() {
+    return {.settings = settings_,
+            .bootstrap = *task_,
+            .instance = 1,
+            .generation = 0,
+            .epoch = 1,
+            .addresses = this,
+            .tell = tell_};
+  }
   std::string said_when_opened() {
     OpenFailure failure;
     testing::internal::CaptureStderr();
-    const NetworkRequest request{
-        .settings = settings_, .bootstrap = *task_, .instance = 1, .generation = 0, .epoch = 1, .addresses = this};
-    const bool opened = open_udp_networks(request, opened_, failure);
+    const bool opened = open_udp_networks(request(), opened_, failure);
     const std::string said = testing::internal::GetCapturedStderr();
     EXPECT_TRUE(opened) << failure.text;
     return said;
@@ -51,7 +58,9 @@ class NamedAdapters : public testing::Test, protected AddressSource {
 
   std::shared_ptr<Bootstrap> task_{};
   Settings settings_{};
-  bool has_all_ = true;  // the program's list, for each adapter
+  bool has_all_ = true;      // the program's list, for each adapter
+  std::size_t entries_ = 9;  // of each task there
+  TellNotice tell_ = nullptr;
   std::vector<std::uint32_t> asked_{};
   OpenNetworks opened_{};
 };
@@ -61,6 +70,31 @@ TEST_F(NamedAdapters, OfAStandaloneTaskTheFirstEightAreUsed) {
   EXPECT_NE(said.find("MP_LAPI_INET_ADDR names 9 adapters, of which the first 8 are used"), std::string::npos) << said;
   EXPECT_EQ(opened_.networks.size(), 8u);
   EXPECT_EQ(asked_, (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 6, 7}));
+}
+
+std::string noticed;
+
+TEST_F(NamedAdapters, WhatDoesNotOpenIsToldAndTheOthersAreUsed) {
+  noticed.clear();
+  settings_.inet_addresses[0].address = settings_.inet_addresses[4].address = "192.0.2.1";  // no machine has it
+  tell_ = [](Notice notice, int, const std::string& text) {
+    if (notice == Notice::failover_without_adapters) noticed += text + "\n";
+  };
+  static_cast<void>(said_when_opened());
+  ASSERT_EQ(opened_.networks.size(), 6u);
+  EXPECT_EQ(opened_.networks[0].number, 1u) << "they keep their numbers";
+  EXPECT_EQ(opened_.networks[5].number, 7u);
+  EXPECT_EQ(noticed.find("Task 0 has 6 of the 8 adapters that were asked for ("), 0u) << noticed;
+  EXPECT_NE(noticed.find("192.0.2.1"), std::string::npos) << noticed;
+}
+
+TEST_F(NamedAdapters, WhereNoneOpensItIsAnError) {
+  settings_.inet_addresses = {{"192.0.2.1", "lo"}, {"192.0.2.1", "lo"}};
+  entries_ = 2;
+  OpenFailure failure;
+  EXPECT_FALSE(open_udp_networks(request(), opened_, failure));
+  EXPECT_EQ(failure.kind, FailureKind::socket);
+  EXPECT_NE(failure.text.find("192.0.2.1"), std::string::npos) << failure.text;
 }
 
 TEST_F(NamedAdapters, OfAStandaloneTaskOneIsUsedIfTheProgramHasAddressesForOne) {
