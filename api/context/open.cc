@@ -22,6 +22,7 @@
 #include "api/wiring/job_paths.h"
 #include "api/wiring/joined_job.h"
 #include "api/wiring/open_transports.h"
+#include "api/wiring/task_texts.h"
 #include "api/wiring/thread_plan.h"
 #include "api/wiring/trace.h"
 #include "api/wiring/version.h"
@@ -47,6 +48,8 @@ class Opening {
   bool plan_threads();
   std::span<const ContextRoutes::Network> preferred_networks() const;
   JobPaths paths() const;
+  bool has_other_adapters(std::uint32_t compared) const;
+  void say_what_is_used() const;
   void say_what_fails_over() const;
   lapi_dev_t protocol() const;
   void make_engine(Context& context);
@@ -183,7 +186,8 @@ JobPaths Opening::paths() const {
     if (network.chosen) chosen.push_back(*network.chosen);
   }
   const std::size_t near = opened_.shared_memory.group != nullptr ? bootstrap().local_tasks().size() - 1 : 0;
-  return {.near_tasks = near,
+  return {.task = bootstrap().task(),
+          .near_tasks = near,
           .far_tasks = bootstrap().size() - 1 - near,
           .network = networks.empty() ? "nothing" : networks.front().transport->name(),
           .adapters = networks.size(),
@@ -191,12 +195,30 @@ JobPaths Opening::paths() const {
           .adapter_name = adapter_name()};
 }
 
+// Than the task that it is compared with: then nobody has told the user what this one has.
+bool Opening::has_other_adapters(std::uint32_t compared) const {
+  const ContextRoutes::Network& first = opened_.networks.front();
+  if (first.keys.empty() || settings().info_level < kLevelWarning) return false;
+  return published_adapters(bootstrap(), first.keys, bootstrap().task()) !=
+         published_adapters(bootstrap(), first.keys, compared);
+}
+
+void Opening::say_what_is_used() const {
+  const std::uint32_t compared = task_to_compare_with(bootstrap());
+  if (bootstrap().task() == 0) return openlapi::say_what_is_used(paths(), settings());
+  if (opened_.network.empty() || !has_other_instances(paths(), settings()) || !has_other_adapters(compared)) return;
+  say_what_is_missing(paths(), settings());
+}
+
 void Opening::say_what_fails_over() const {
   if (opened_.network.empty()) return;
+  const std::uint32_t first_here = bootstrap().local_tasks().front();
+  if (bootstrap().task() != first_here && !has_other_adapters(first_here)) return;
   std::set<std::string_view> adapters;
   for (const ContextRoutes::Network& network : preferred_networks()) adapters.insert(network.adapter);
   const ContextRoutes::Network& first = opened_.networks.front();
-  say_what_can_fail_over({adapters.size(), first.adapter, adapter_name(), first.followed}, settings(), print_notice);
+  say_what_can_fail_over({bootstrap().task(), adapters.size(), first.adapter, adapter_name(), first.followed},
+                         settings(), print_notice);
 }
 
 lapi_dev_t Opening::protocol() const {
@@ -226,8 +248,8 @@ bool Opening::run(Context& context, lapi_handle_t& handle) {
   }
   say_what_is_set();
   if (!open_transports() || !plan_threads()) return false;
-  if (bootstrap().task() == 0) say_what_is_used(paths(), settings());
-  if (bootstrap().task() == std::ranges::min(bootstrap().local_tasks())) say_what_fails_over();
+  say_what_is_used();
+  say_what_fails_over();
   make_engine(context);
   info_.protocol = protocol();
   return start_threads(context, handle);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 #include "api/wiring/environment.h"
@@ -10,8 +11,9 @@
 
 namespace openlapi {
 
-// As seen by task 0.
+// As seen by one task.
 struct JobPaths {
+  std::uint32_t task;
   std::size_t near_tasks;  // other tasks that share memory with it
   std::size_t far_tasks;   // tasks that it reaches over the network
   std::string_view network;
@@ -20,8 +22,10 @@ struct JobPaths {
   const char* adapter_name;  // that the program asks for, or nullptr
 };
 
-// Of one task. Each node's first one says what its adapters are good for when one of them fails.
+// Of one task. Each node's first one says what its adapters are good for when one of them fails, and so do those of its
+// node that have another number.
 struct FailoverMeans {
+  std::uint32_t task = 0;
   std::size_t adapters;      // to which the context's instances belong
   std::string_view adapter;  // the first one's name
   const char* adapter_name;  // that the program asks for, or nullptr
@@ -30,6 +34,12 @@ struct FailoverMeans {
 
 void say_what_can_fail_over(const FailoverMeans& means, const Settings& settings, TellNotice listener);
 
+// Task 0.
 void say_what_is_used(const JobPaths& paths, const Settings& settings);
+// Another task that does not have what was asked for, and that has another number of adapters than the one that it is
+// compared with.
+void say_what_is_missing(const JobPaths& paths, const Settings& settings);
+// Whether fewer instances or more are open than MP_INSTANCES asks for. As many as there are is what max asks for.
+bool has_other_instances(const JobPaths& paths, const Settings& settings);
 
 }  // namespace openlapi

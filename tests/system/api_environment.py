@@ -440,15 +440,15 @@ def test_tasks_with_different_devices_meet_on_their_common_networks(jobs):
 
 
 def test_what_instances_a_context_has_in_user_space_mode_is_said(jobs):
-    for device, instances, said in (("sn_single", "5", "=5: a context has 2 here, one for"),
-                                    ("sn_all", "2", "=2: a context has 3 here on 2 networks, one for"),
+    for device, instances, said in (("sn_single", "5", "=5: a context of task 0 has 2, one for"),
+                                    ("sn_all", "2", "=2: a context of task 0 has 3 on 2 networks, one for"),
                                     ("sn_all", "1", None), ("sn_single", "2", None), ("sn_all", "max", None)):
         result = user_space(jobs, 2, device, "first", MP_INFOLEVEL="1", MP_INSTANCES=instances,
                             first_DEVICES="127.1.0.2 127.1.0.3 127.2.0.2")
         expect_equal((result.status, result.err.count("openlapi: MP_INSTANCES")), (0, 0 if said is None else 1), result)
         expect(said is None or f"openlapi: MP_INSTANCES{said} each adapter that it opens" in result.err, result)
     result = user_space(jobs, 2, "sn_all", "first", MP_INFOLEVEL="1", first_DEVICES="127.1.0.2")
-    expect("what a task on this node has is all on one adapter, 127.1.0.2: failover" in result.err, result)
+    expect("what task 0 has is all on one adapter, 127.1.0.2: failover" in result.err, result)
 
 
 def test_shared_memory_needs_no_module(jobs):

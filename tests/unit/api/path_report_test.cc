@@ -37,12 +37,12 @@ std::string said(const FailoverMeans& means, const Settings& settings) {
 TEST(FailoverMeans, OfOneAdapterAreSaidIfSeveralWereAskedFor) {
   Settings settings;
   settings.info_level = kLevelWarning;
-  const FailoverMeans one{.adapters = 1, .adapter = "eth0", .adapter_name = nullptr};
+  const FailoverMeans one{.task = 3, .adapters = 1, .adapter = "eth0", .adapter_name = nullptr};
   EXPECT_EQ(said(one, settings), "");
   EXPECT_TRUE(told.empty());
   settings.instances = 2;
-  EXPECT_NE(said(one, settings).find("what a task on this node has is all on one adapter, eth0"), std::string::npos)
-      << "others may have another one: " << said(one, settings);
+  EXPECT_NE(said(one, settings).find("what task 3 has is all on one adapter, eth0"), std::string::npos)
+      << said(one, settings);
   EXPECT_TRUE(told.empty());
   settings.device = "eth0";
   EXPECT_EQ(said(one, settings), "");
