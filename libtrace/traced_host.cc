@@ -22,6 +22,8 @@ const char* text_of(Fault fault) {
   switch (fault) {
     case Fault::adapters_down:
       return "no adapter of this task is up";
+    case Fault::no_path:
+      return "no path brings anything";
     case Fault::timeout:
       return "time-out";
     case Fault::no_connectivity:

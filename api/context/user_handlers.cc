@@ -76,6 +76,9 @@ FaultReport report_of(Fault fault) {
       return {LAPI_ERR_TIMEOUT, LAPI_COMMUNICATION_ERROR};
     case Fault::adapters_down:
       return {LAPI_ERR_ADAPTERS_DOWN, LAPI_COMMUNICATION_ERROR, "the task has not answered within the time-out"};
+    case Fault::no_path:
+      return {LAPI_ERR_NO_CONNECTIVITY, LAPI_COMMUNICATION_ERROR,
+              "the task has not answered within the time-out over any adapter"};
     case Fault::no_connectivity:
       return {LAPI_ERR_NO_CONNECTIVITY, LAPI_COMMUNICATION_ERROR};
     case Fault::purged:
@@ -275,9 +278,9 @@ void UserHandlers::address_changed(const AddressChange& change) {
 }
 
 void UserHandlers::report_fault(Fault fault, PeerIndex peer) {
-  if (fault == Fault::timeout || fault == Fault::adapters_down || fault == Fault::no_connectivity ||
-      fault == Fault::too_much_kept || fault == Fault::lost_for_good || fault == Fault::other_secret ||
-      fault == Fault::other_version) {
+  if (fault == Fault::timeout || fault == Fault::adapters_down || fault == Fault::no_path ||
+      fault == Fault::no_connectivity || fault == Fault::too_much_kept || fault == Fault::lost_for_good ||
+      fault == Fault::other_secret || fault == Fault::other_version) {
     context().recovery().task_lost(peer);
   } else if (fault == Fault::refused || fault == Fault::target_out_of_memory || fault == Fault::not_own_memory) {
     context().recovery().request_lost();
@@ -310,7 +313,7 @@ void UserHandlers::deliver(const PendingFault& pending) {
     report.why = "the message names index " + std::to_string(pending.handler);
   ContextResources& resources = context().resources();
   if (context().closing()) return;  // the program has turned away from this context
-  if (pending.fault == Fault::timeout || pending.fault == Fault::adapters_down) {
+  if (pending.fault == Fault::timeout || pending.fault == Fault::adapters_down || pending.fault == Fault::no_path) {
     print_attention(LAPI_ATTENTION_TIMEOUT, resources.settings.info_level, "task %u had no answer from task %d",
                     resources.bootstrap->task(), static_cast<int>(pending.peer));
   }

@@ -188,8 +188,10 @@ void RecordDispatch::channel_acknowledged(PeerIndex, std::uint64_t tag) {
 }
 
 void RecordDispatch::channel_timed_out(PeerIndex index) {
-  const Fault fault = means_.host.adapters_down(index) ? Fault::adapters_down : Fault::timeout;
-  means_.losses.lose(means_.peers.at(index), fault);
+  Peer& peer = means_.peers.at(index);
+  Fault fault = peer.channel->reliable().paths() > 1 ? Fault::no_path : Fault::timeout;
+  if (means_.host.adapters_down(index)) fault = Fault::adapters_down;
+  means_.losses.lose(peer, fault);
 }
 
 void RecordDispatch::channel_has_other_key(PeerIndex index, bool for_long) {

@@ -66,6 +66,7 @@ struct HandlerCall {
 enum class Fault : std::uint8_t {
   timeout,          // no acknowledgement or answer within the time-out
   adapters_down,    // the same, and no adapter of this task is up
+  no_path,          // the same, and there are several paths to the peer, of which none brings anything
   no_connectivity,  // the peer is gone, or no path to it can be made
   purged,           // the user has purged the peer; only send handlers are told
   unknown_handler,  // an active message named a handler index that is not registered here; it was buried

@@ -145,7 +145,8 @@ void SimulatedEngine::report_fault(Fault fault, PeerIndex peer) {
   simulation_.trace("task %u context %u: %s with task %u", task_, context_, name_of(fault), peer);
   if (scenario_.is_liar(peer)) return;  // whatever it is, it deserves it
   const bool may_be_lost = checker_.died_during(task_, context_, peer) || checker_.disturbed(task_, context_, peer);
-  const bool expected = may_be_lost && (fault == Fault::timeout || fault == Fault::no_connectivity);
+  const bool expected =
+      may_be_lost && (fault == Fault::timeout || fault == Fault::no_path || fault == Fault::no_connectivity);
   if (!expected) checker_.fail("task %u reports %s with task %u, which lives", task_, name_of(fault), peer);
   checker_.fault_reported(task_, context_, peer);
   simulation_.recovery().fault_reported(task_, context_, peer);

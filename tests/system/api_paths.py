@@ -15,7 +15,7 @@ import time
 
 from api_jobs import Skip, expect, expect_equal, main
 
-LAPI_ERR_TIMEOUT, LAPI_ERR_ADAPTERS_DOWN = 413, 435
+LAPI_ERR_NO_CONNECTIVITY, LAPI_ERR_ADAPTERS_DOWN = 434, 435
 SECONDS = 6  # of load
 PORT = 40000
 LINKS_AND_ADDRESSES = 0x111  # RTMGRP_LINK, RTMGRP_IPV4_IFADDR, RTMGRP_IPV6_IFADDR
@@ -283,7 +283,7 @@ def test_links_that_flap_are_told_of_once_a_second(jobs):
 def test_a_task_without_any_adapter_says_so(jobs):
     need_namespaces()
     for away, code in ((lambda links, link: links.set(link, "down"), LAPI_ERR_ADAPTERS_DOWN),
-                       (lambda links, link: links.black_hole(link, True), LAPI_ERR_TIMEOUT)):
+                       (lambda links, link: links.black_hole(link, True), LAPI_ERR_NO_CONNECTIVITY)):
         with Links() as links:
             tasks = links.start(jobs, API_PATHS_TIMEOUT="10")
             for link in range(2):

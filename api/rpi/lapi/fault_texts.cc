@@ -21,6 +21,8 @@ const char* text_of(Fault fault) {
       return "it has not answered within the time-out";
     case Fault::adapters_down:
       return "no adapter here is up";
+    case Fault::no_path:
+      return "it has not answered within the time-out over any adapter";
     case Fault::no_connectivity:
       return "it has ended, or cannot be reached";
     case Fault::too_much_kept:
