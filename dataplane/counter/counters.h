@@ -9,6 +9,7 @@
 #include "dataplane/base/sanitizer_order.h"
 #include "dataplane/counter/lost_counters.h"
 #include "dataplane/host/handler_host.h"
+#include "dataplane/transport/direct_memory.h"
 #include "dataplane/transport/packet.h"
 
 namespace openlapi {
@@ -28,8 +29,14 @@ class Counters {
     std::atomic_ref<int>(value).fetch_add(1, std::memory_order_release);
   }
 
-  // Whether the host is told of each move from now on.
-  void watch(bool on) { watched_ = on; }
+  // Peers may move counters of this task by themselves; null: none do. It outlives the counters.
+  void share_with(DirectMemory* peers) { peers_ = peers; }
+
+  // Whether the host is told of each move from now on. It would not hear of those that peers make by themselves.
+  void watch(bool on) {
+    if (on != watched_ && peers_ != nullptr) peers_->leave_counters_to_peers(!on);
+    watched_ = on;
+  }
 
   // The counter will not be moved for an operation that was given up.
   void lose(std::uint64_t counter, CounterLoss why) { lost_.add(counter, why); }
@@ -38,6 +45,7 @@ class Counters {
 
  private:
   HandlerHost& host_;
+  DirectMemory* peers_ = nullptr;
   bool watched_ = false;
   LostCounters lost_;
 };

@@ -166,7 +166,8 @@ void Endpoint::give_up_unbegun(const UnbegunOperation& operation, Submit why) {
 }
 
 // The loop. One step does this, in this order:
-//   1. take in what has arrived: that frees room, carries acknowledgements, and is what waiting threads wait for;
+//   1. take in what has arrived: that frees room, carries acknowledgements, and is what waiting threads wait for; the
+//      same goes for counters that peers have moved directly;
 //   2. continue large transfers: those that adapters read go on where a read has ended, those that the processor reads
 //     advance by one piece each, so that they share it;
 //   3. offer messages that their header handler had refused again, now that others have arrived;
@@ -180,6 +181,8 @@ unsigned Endpoint::progress(Step step) {
   parts.losses.step_begins();
   unsigned moved = parts.arrivals_held ? 0 : take_arrivals(parts);
   const bool arrivals = moved != 0;
+  if (parts.direct_memory != nullptr && parts.direct_memory->counters_have_moved()) [[unlikely]]
+    ++moved;
   if (parts.signs.any(StepSigns::kMoves)) [[unlikely]]
     moved += move_what_waits(parts, arrivals);
   if (timers_due(parts, step)) moved += move_what_time_moves(parts, arrivals);
@@ -269,7 +272,13 @@ void Endpoint::expect_no_more_from(PeerIndex peer) { parts_->watch.expect_no_mor
 void Endpoint::guard_layouts(bool on) { parts_->guard.guard_all(on); }
 
 CompletedMessages Endpoint::completed() const {
-  return {.sends = parts_->statistics.sends_completed(), .receives = parts_->statistics.receives_completed()};
+  CompletedMessages all{parts_->statistics.sends_completed(), parts_->statistics.receives_completed()};
+  if (parts_->direct_memory != nullptr) [[unlikely]] {
+    const DirectMemory::Traffic traffic = parts_->direct_memory->traffic();
+    all.sends += traffic.gets;
+    all.receives += traffic.puts;
+  }
+  return all;
 }
 void Endpoint::set_timeout(Nanoseconds timeout) { parts_->config.timeout = timeout; }
 const MessageDirectory& Endpoint::directory() const { return parts_->dispatch; }
@@ -277,6 +286,11 @@ const MessageDirectory& Endpoint::directory() const { return parts_->dispatch; }
 MessageStatistics Endpoint::statistics(StatisticsPath path) const {
   MessageStatistics result = parts_->statistics.told(path);
   if (path == StatisticsPath::network && parts_->channels != nullptr) parts_->channels->add_statistics(result);
+  if (path == StatisticsPath::shared_memory && parts_->direct_memory != nullptr) {
+    const DirectMemory::Traffic traffic = parts_->direct_memory->traffic();
+    result.data_received += traffic.put_bytes;
+    result.data_sent += traffic.got_bytes;
+  }
   return result;
 }
 

@@ -9,6 +9,13 @@ std::unique_ptr<ChannelSet> make_channels(EndpointParts& parts) {
   return std::make_unique<ChannelSet>(parts.config, parts.transports.unreliable, parts.clock, parts.dispatch);
 }
 
+DirectMemory* direct_memory_of(const Transports& transports) {
+  for (const DirectTransport& direct : transports.direct) {
+    if (direct.has.direct_memory != nullptr) return direct.has.direct_memory;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 EndpointParts::EndpointParts(const EndpointConfig& configuration, std::span<Transport* const> all_transports,
@@ -105,6 +112,7 @@ EndpointParts::EndpointParts(const EndpointConfig& configuration, std::span<Tran
                    .admission = admission,
                    .outbox = outbox,
                    .fence_answers = fence_answers}),
+      direct({.statistics = statistics, .counters = counters, .requests = requests}),
       puts({.host = host,
             .statistics = statistics,
             .counters = counters,
@@ -113,6 +121,7 @@ EndpointParts::EndpointParts(const EndpointConfig& configuration, std::span<Tran
             .submission = submission,
             .incoming = incoming,
             .completions = completions,
+            .direct = direct,
             .guard = guard,
             .self = config.self}),
       gets({.config = config,
@@ -127,6 +136,7 @@ EndpointParts::EndpointParts(const EndpointConfig& configuration, std::span<Tran
             .reads = reads,
             .pulls = pulls,
             .refusals = refusals,
+            .direct = direct,
             .guard = guard}),
       messages({.host = host,
                 .peers = peers,
@@ -146,6 +156,7 @@ EndpointParts::EndpointParts(const EndpointConfig& configuration, std::span<Tran
             .origins = origins,
             .outbox = outbox,
             .requests = requests,
+            .direct = direct,
             .self = config.self}),
       narrow({.host = host,
               .statistics = statistics,
@@ -193,7 +204,10 @@ EndpointParts::EndpointParts(const EndpointConfig& configuration, std::span<Tran
                 .rmws = rmws,
                 .narrow = narrow,
                 .losses = losses,
-                .watch = watch}) {}
+                .watch = watch}),
+      direct_memory(direct_memory_of(transports)) {
+  counters.share_with(direct_memory);
+}
 
 // Everything that is under way with one peer; send completion handlers hear of it: the origin buffers are free.
 void EndpointParts::give_up(Peer& peer, Fault fault, CounterLoss why) {

@@ -56,6 +56,7 @@ struct EndpointParts final : UnderWay {
   Collectives collectives;
 
   Completions completions;
+  DirectOperations direct;
   Puts puts;
   Gets gets;
   ActiveMessages messages;
@@ -65,6 +66,8 @@ struct EndpointParts final : UnderWay {
   Losses losses;
   PeerWatch watch;
   RecordDispatch dispatch;
+
+  DirectMemory* const direct_memory;  // null: no transport has it
 
   // Of the steps (endpoint.cc).
   Nanoseconds next_retry = 0;  // of messages that their header handlers have refused

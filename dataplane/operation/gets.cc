@@ -20,6 +20,8 @@ using wire::RecordKind;
 // The origin asks.
 
 Submit Gets::begin(Peer& peer, const GetRequest& request) {
+  if (means_.direct.get(peer, request)) [[unlikely]]
+    return Submit::accepted;
   if (means_.admission.requests_exhausted(peer)) return Submit::busy;
   const std::uint32_t id = means_.requests.add(peer, {.peer = request.target,
                                                       .buffer = request.buffer,
@@ -116,6 +118,7 @@ void Gets::ask_for_packets(Peer& peer, const AttachRead& read, std::uint64_t len
 
 void Gets::on_request(Peer& from, const wire::Record& record) {
   const auto body = body_of<wire::GetRequestBody>(record);
+  note_message(from, body.target_address, body.length, body.target_counter);
   if (answer_at_once(from, body)) return;
   const wire::GetDataBody answer{.request_id = body.request_id, .offset = 0};
   OutgoingMessage message;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dataplane/host/requests.h"
+#include "dataplane/operation/direct_operations.h"
 #include "dataplane/transfer/attach_reads.h"
 #include "dataplane/transfer/bulk_pulls.h"
 #include "dataplane/transfer/memory_offers.h"
@@ -30,6 +31,7 @@ class Gets final : public GetFallback {
     AttachReads& reads;
     BulkPulls& pulls;
     Refusals& refusals;
+    DirectOperations& direct;
     const GuardedLayouts& guard;
   };
   explicit Gets(const Means& means) : means_(means) {}

@@ -38,6 +38,8 @@ CompletionRun run_of(const Peer& from, const auto& put) {
 // The origin asks.
 
 Submit Puts::begin(Peer& peer, const PutRequest& request) {
+  if (means_.direct.put(peer, request)) [[unlikely]]
+    return Submit::accepted;
   if (means_.admission.owes_too_much(peer, request.completion_counter)) [[unlikely]]
     return Submit::busy;
   const wire::PutBody body{.target_address = request.target_address,
@@ -84,6 +86,7 @@ void Puts::on_put(Peer& from, const wire::Record& record) {
   const CompletionRun run = run_of(from, body);
   if (!record.is_long()) {
     const std::uint32_t length = record.header.payload_length;
+    note_message(from, body.target_address, length, body.target_counter);
     copy_bytes(pointer_to(body.target_address), record.payload, length);
     return means_.completions.data_in_place(&from, ++from.messages_begun, run, CompletionStyle::thread, length);
   }

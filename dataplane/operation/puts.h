@@ -6,6 +6,7 @@
 
 #include "dataplane/host/requests.h"
 #include "dataplane/operation/completions.h"
+#include "dataplane/operation/direct_operations.h"
 #include "dataplane/transfer/incoming_messages.h"
 #include "dataplane/transfer/message_submission.h"
 
@@ -22,6 +23,7 @@ class Puts {
     MessageSubmission& submission;
     IncomingMessages& incoming;
     Completions& completions;
+    DirectOperations& direct;
     const GuardedLayouts& guard;
     PeerIndex self;
   };

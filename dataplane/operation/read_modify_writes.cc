@@ -10,6 +10,8 @@ using wire::body_of;
 using wire::RecordKind;
 
 Submit ReadModifyWrites::begin(Peer& peer, const RmwRequest& request) {
+  if (means_.direct.read_modify_write(peer, request)) [[unlikely]]
+    return Submit::accepted;
   if (means_.admission.requests_exhausted(peer)) return Submit::busy;
   const std::uint32_t id = means_.requests.add(peer, {.peer = request.target,
                                                       .buffer = request.previous,
@@ -29,6 +31,7 @@ Submit ReadModifyWrites::begin(Peer& peer, const RmwRequest& request) {
 void ReadModifyWrites::on_request(Peer& from, const wire::Record& record) {
   const auto body = body_of<wire::RmwRequestBody>(record);
   if (!rmw_is_valid(body.operation, body.width)) return means_.statistics.ghost();
+  note_message(from, body.target_address, body.width);
   const std::uint64_t previous = apply_rmw(static_cast<wire::RmwOperation>(body.operation), body.width,
                                            body.target_address, body.input, body.swap_value);
   means_.outbox.answer(from, RecordKind::rmw_reply,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "dataplane/host/requests.h"
+#include "dataplane/operation/direct_operations.h"
 #include "dataplane/transfer/origin_notices.h"
 #include "dataplane/transfer/outbox.h"
 #include "dataplane/transfer/pending_requests.h"
@@ -16,6 +17,7 @@ class ReadModifyWrites {
     OriginNotices& origins;
     Outbox& outbox;
     PendingRequests& requests;
+    DirectOperations& direct;
     PeerIndex self;
   };
   explicit ReadModifyWrites(const Means& means) : means_(means) {}

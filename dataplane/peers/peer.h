@@ -59,6 +59,7 @@ struct Peer {
   std::unique_ptr<PeerChannel> channel;  // unreliable: records share packets of a reliable channel
 
   RemoteMemory* remote_memory = nullptr;  // of `direct`, if it has one
+  DirectMemory* direct_memory = nullptr;  // the same
   bool attach_closed = false;             // the peer cannot read any of our memory: do not offer it again
 
   std::vector<BulkPath> bulk_paths;  // of those paths whose adapters read, the best first

@@ -62,6 +62,7 @@ void PeerTable::choose_path(Peer& peer, const Route& route, const ChannelEpochs&
     peer.delivery = has.reliable_delivery;
     peer.eras = has.peer_eras;
     peer.remote_memory = has.remote_memory;
+    peer.direct_memory = has.direct_memory;
     peer.max_record = max_packet_to(best, peer.index) & ~7u;
     peer.deaf = is_new && has.peer_eras->era_sent_for(peer.index) != 0;
   } else {

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "dataplane/transport/bulk_memory.h"
+#include "dataplane/transport/direct_memory.h"
 #include "dataplane/transport/link_status.h"
 #include "dataplane/transport/packet.h"
 #include "dataplane/transport/peer_eras.h"
@@ -79,6 +80,7 @@ class ThreadResources {
 // Null pointers: it does not have that one. The interfaces are owned by the transport.
 struct TransportCapabilities {
   RemoteMemory* remote_memory = nullptr;
+  DirectMemory* direct_memory = nullptr;
   BulkMemory* bulk_memory = nullptr;
   WakeSource* wake_source = nullptr;
   ArrivalWatch* arrival_watch = nullptr;

@@ -65,6 +65,7 @@ class MemoryTransport final : public Transport,
   void make_unchecked() { limits_.checked = false; }
 
   void set_bulk_memory(BulkMemory* memory) { bulk_memory_ = memory; }
+  void set_direct_memory(DirectMemory* memory) { direct_memory_ = memory; }
 
   // From the next look() on this transport says so of its link.
   void say_of_link(bool up) { link_said_up_ = up; }
@@ -135,6 +136,7 @@ class MemoryTransport final : public Transport,
   }
   TransportCapabilities capabilities() override {
     return {.remote_memory = readable_ ? this : nullptr,
+            .direct_memory = direct_memory_,
             .bulk_memory = bulk_memory_,
             .arrival_watch = this,
             .peer_limits = this,
@@ -166,7 +168,7 @@ class MemoryTransport final : public Transport,
     Packet(PeerIndex source, std::uint64_t era, std::pair<std::unique_ptr<std::uint64_t[]>, std::uint32_t> bytes)
         : source(source), era(era), words(std::move(bytes.first)), length(bytes.second) {}
     PeerIndex source;
-    std::uint64_t era;  // of the receiver with the source, that the packet is for
+    std::uint64_t era;                       // of the receiver with the source, that the packet is for
     std::unique_ptr<std::uint64_t[]> words;  // 8-byte aligned
     std::uint32_t length;
   };
@@ -203,6 +205,7 @@ class MemoryTransport final : public Transport,
   bool readable_ = false;
   bool reachable_ = true;
   BulkMemory* bulk_memory_ = nullptr;
+  DirectMemory* direct_memory_ = nullptr;
   std::size_t reads_until_failure_ = SIZE_MAX;
   std::size_t send_calls_ = 0;
   std::size_t reads_ = 0;

@@ -1,0 +1,63 @@
+// Operations on memory of a peer that need no message: loads and stores on it, where the transport reaches it
+// (transport/direct_memory.h). They are complete at their targets when the call returns, so fences need not know of
+// them.
+#pragma once
+
+#include <cstdint>
+
+#include "dataplane/counter/counters.h"
+#include "dataplane/host/requests.h"
+#include "dataplane/peers/statistics.h"
+#include "dataplane/transfer/pending_requests.h"
+
+namespace openlapi {
+
+class DirectOperations {
+ public:
+  struct Means {
+    Statistics& statistics;
+    Counters& counters;
+    PendingRequests& requests;
+  };
+  explicit DirectOperations(const Means& means) : means_(means) {}
+
+  // Each: false: it was not done, and takes a message. Of a message a send completion handler has run before the answer
+  // moves a counter; so what has one takes a message, too.
+  bool put(Peer& peer, const PutRequest& request) {
+    return peer.direct_memory != nullptr && request.send_handler.function == nullptr && may_go(peer, request.length) &&
+           put_now(peer, request);
+  }
+  bool get(Peer& peer, const GetRequest& request) {
+    return peer.direct_memory != nullptr && may_go(peer, request.length) && get_now(peer, request);
+  }
+  bool read_modify_write(Peer& peer, const RmwRequest& request) {
+    return peer.direct_memory != nullptr && request.send_handler.function == nullptr && may_go(peer, request.width) &&
+           change_now(peer, request);
+  }
+
+ private:
+  // Programs lean on the order in which they begin operations, so nothing overtakes a message that is still here. What
+  // has left is the transport's to look after.
+  static bool may_go(const Peer& peer, std::uint64_t length) {
+    return length - 1 < DirectMemory::kMostBytes && peer.backlog.empty() && peer.outgoing.empty() && !peer.untold &&
+           !peer.gone;
+  }
+  [[gnu::noinline]] bool put_now(Peer& peer, const PutRequest& request);
+  [[gnu::noinline]] bool get_now(Peer& peer, const GetRequest& request);
+  [[gnu::noinline]] bool change_now(Peer& peer, const RmwRequest& request);
+
+  const Means means_;
+};
+
+// Beyond it a message costs little more than the copy: memory is not opened for that.
+inline constexpr std::uint64_t kShortOperation = 4096;
+
+[[gnu::noinline]] void ask_for(DirectMemory& memory, std::uint64_t address, std::uint64_t counter);
+
+// The other side: a message of the peer has come for something that could have been done without, had it been open.
+inline void note_message(const Peer& from, std::uint64_t address, std::uint64_t length, std::uint64_t counter = 0) {
+  if (from.direct_memory != nullptr && length <= kShortOperation) [[unlikely]]
+    ask_for(*from.direct_memory, address, counter);
+}
+
+}  // namespace openlapi

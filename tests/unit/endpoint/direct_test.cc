@@ -1,0 +1,228 @@
+// Operations that reach a peer's memory without a message: what is complete when the call returns, what takes a message
+// nevertheless, and what the other side learns of both.
+#include <gtest/gtest.h>
+
+#include "dataplane/sync/fences.h"
+#include "tests/support/address.h"
+#include "tests/support/endpoint_pair.h"
+#include "tests/support/scripted_direct_memory.h"
+
+namespace openlapi {
+namespace {
+
+class Direct : public testing::Test {
+ protected:
+  Direct() : job_(2, small_copies()) {
+    for (PeerIndex task = 0; task < 2; ++task) job_.task(task).transport.set_direct_memory(&memory_[task]);
+    job_.start();
+  }
+
+  Submit put(std::uint64_t length = 8) {
+    return job_[0].put({1, address(sink_.data()), source_.data(), length, address(&target_), address(&origin_),
+                        address(&completion_)});
+  }
+  Submit get(std::uint64_t length = 8) {
+    return job_[0].get({1, address(source_.data()), sink_.data(), length, address(&target_), address(&origin_)});
+  }
+  Submit fetch_and_add(std::uint64_t where, std::uint8_t width = 8) {
+    return job_[0].read_modify_write({.target = 1,
+                                      .operation = wire::RmwOperation::fetch_and_add,
+                                      .width = width,
+                                      .target_address = where,
+                                      .input = 5,
+                                      .swap_value = 0,
+                                      .previous = &previous_,
+                                      .origin_counter = address(&origin_)});
+  }
+  MessageStatistics told(PeerIndex task) { return job_[task].statistics(StatisticsPath::shared_memory); }
+
+  Job job_;
+  ScriptedDirectMemory memory_[2];
+  std::vector<unsigned char> source_ = std::vector<unsigned char>(20000, 7), sink_ = std::vector<unsigned char>(20000);
+  int target_ = 0, origin_ = 0, completion_ = 0;
+  std::uint64_t previous_ = 0;
+};
+
+TEST_F(Direct, PutIsCompleteWhenItReturns) {
+  ASSERT_EQ(put(), Submit::accepted);
+  EXPECT_EQ(memory_[0].puts, 1u);
+  EXPECT_EQ(sink_[7], 7);
+  EXPECT_EQ(sink_[8], 0);
+  EXPECT_EQ(target_, 1);
+  EXPECT_EQ(origin_, 1);
+  EXPECT_EQ(completion_, 1);
+  EXPECT_EQ(told(0).data_sent, 8u);
+  EXPECT_EQ(told(0).packets_sent, 0u);
+  EXPECT_EQ(job_[0].completed().sends, 1u);
+}
+
+TEST_F(Direct, GetIsCompleteWhenItReturns) {
+  CompletionRun ran{};
+  job_.task(0).host.on_completion = [&](const CompletionRun& run, bool) {
+    EXPECT_EQ(origin_, 1) << "first the counter, then the handler";
+    ran = run;
+    return true;
+  };
+  GetRequest request{1, address(source_.data()), sink_.data(), 8, address(&target_), address(&origin_)};
+  request.completion_handler.function = this;  // any but null
+  ASSERT_EQ(job_[0].get(request), Submit::accepted);
+  EXPECT_EQ(memory_[0].gets, 1u);
+  EXPECT_EQ(sink_[7], 7);
+  EXPECT_EQ(target_, 1);
+  EXPECT_EQ(origin_, 1);
+  EXPECT_EQ(ran.source, 1u);
+  EXPECT_EQ(told(0).data_received, 8u);
+  EXPECT_EQ(job_[0].completed().receives, 1u);
+  EXPECT_EQ(job_[0].unfinished().not_answered, 0u);
+}
+
+TEST_F(Direct, ReadModifyWriteIsCompleteWhenItReturns) {
+  alignas(8) std::uint64_t word = 37;
+  ASSERT_EQ(fetch_and_add(address(&word)), Submit::accepted);
+  EXPECT_EQ(memory_[0].changes, 1u);
+  EXPECT_EQ(word, 42u);
+  EXPECT_EQ(previous_, 37u);
+  EXPECT_EQ(origin_, 1);
+  EXPECT_EQ(job_[0].completed().sends, 1u);
+}
+
+// A previous value of four bytes leaves the four behind it alone.
+TEST_F(Direct, ShortWordsReturnShortValues) {
+  alignas(8) std::uint32_t words[2] = {37, 1};
+  previous_ = ~std::uint64_t{0};
+  ASSERT_EQ(fetch_and_add(address(&words[0]), 4), Submit::accepted);
+  EXPECT_EQ(words[0], 42u);
+  EXPECT_EQ(words[1], 1u);
+  EXPECT_EQ(previous_, 0xffffffff00000000u | 37u);
+}
+
+TEST_F(Direct, WhatCannotBeReachedGoesByMessage) {
+  memory_[0].reaches = false;
+  alignas(8) std::uint64_t word = 37;
+  ASSERT_EQ(put(), Submit::accepted);
+  ASSERT_EQ(fetch_and_add(address(&word)), Submit::accepted);
+  EXPECT_EQ(target_, 0);
+  EXPECT_EQ(word, 37u);
+  job_.settle();
+  EXPECT_EQ(target_, 1);
+  EXPECT_EQ(completion_, 1);
+  EXPECT_EQ(word, 42u);
+  EXPECT_EQ(previous_, 37u);
+}
+
+// Their addresses, so that they may be opened; what is long is not worth it.
+TEST_F(Direct, TargetLearnsWhatCameByMessage) {
+  memory_[0].reaches = false;
+  alignas(8) std::uint64_t word = 37;
+  put();
+  get();
+  fetch_and_add(address(&word));
+  job_.settle();
+  EXPECT_EQ(memory_[1].asked, (std::vector{address(sink_.data()), address(&target_), address(source_.data()),
+                                           address(&target_), address(&word)}));
+  memory_[1].asked.clear();
+  put(6000);
+  get(6000);
+  job_.settle();
+  EXPECT_TRUE(memory_[1].asked.empty());
+}
+
+TEST_F(Direct, LongAndEmptyTransfersAndUnalignedWordsGoByMessage) {
+  alignas(8) unsigned char words[16] = {};
+  put(0);
+  put(DirectMemory::kMostBytes + 1);
+  get(0);
+  get(DirectMemory::kMostBytes + 1);
+  fetch_and_add(address(words + 1));
+  EXPECT_EQ(memory_[0].puts + memory_[0].gets + memory_[0].changes, 0u);
+  job_.settle();
+  EXPECT_EQ(target_, 4);
+  EXPECT_EQ(words[1], 5);
+  put(DirectMemory::kMostBytes);
+  get(DirectMemory::kMostBytes);
+  EXPECT_EQ(memory_[0].puts + memory_[0].gets, 2u);
+}
+
+TEST_F(Direct, NothingOvertakesAMessageThatWaitsHere) {
+  memory_[0].reaches = false;
+  job_.task(1).transport.set_room(0);
+  ASSERT_EQ(put(), Submit::accepted);
+  memory_[0].reaches = true;
+  ASSERT_EQ(put(), Submit::accepted);
+  ASSERT_EQ(get(), Submit::accepted);
+  EXPECT_EQ(memory_[0].puts + memory_[0].gets, 0u);
+  job_.task(1).transport.set_room(64);
+  job_.settle();
+  EXPECT_EQ(target_, 3);
+  ASSERT_EQ(put(), Submit::accepted);
+  EXPECT_EQ(memory_[0].puts, 1u);
+}
+
+TEST_F(Direct, PurgedTasksAreLeftAlone) {
+  ASSERT_EQ(put(), Submit::accepted);
+  job_[0].purge(1);
+  EXPECT_EQ(put(), Submit::purged);
+  EXPECT_EQ(memory_[0].puts, 1u);
+  EXPECT_EQ(target_, 1);
+}
+
+TEST_F(Direct, FencesNeedNotWaitForIt) {
+  ASSERT_EQ(put(), Submit::accepted);
+  const FenceTicket ticket = job_[0].fences().begin();
+  EXPECT_EQ(job_[0].fences().state(ticket), FenceState::done);
+}
+
+// Programs may rely on its having run when the counter of the answer has moved.
+TEST_F(Direct, OperationsWithSendHandlersGoByMessage) {
+  int runs = 0;
+  job_.task(0).host.on_send_completion = [&](const SendCompletion&) {
+    EXPECT_EQ(completion_, 0);
+    ++runs;
+  };
+  PutRequest request{1, address(sink_.data()), source_.data(), 8, 0, address(&origin_), address(&completion_)};
+  request.send_handler.function = this;  // any but null
+  ASSERT_EQ(job_[0].put(request), Submit::accepted);
+  alignas(8) std::uint64_t word = 37;
+  RmwRequest change{.target = 1,
+                    .operation = wire::RmwOperation::swap,
+                    .width = 8,
+                    .target_address = address(&word),
+                    .input = 5,
+                    .swap_value = 0,
+                    .previous = nullptr,
+                    .origin_counter = 0};
+  change.send_handler.function = this;
+  ASSERT_EQ(job_[0].read_modify_write(change), Submit::accepted);
+  EXPECT_EQ(memory_[0].puts + memory_[0].changes, 0u);
+  job_.settle();
+  EXPECT_EQ(runs, 2);
+  EXPECT_EQ(completion_, 1);
+  EXPECT_EQ(word, 5u);
+}
+
+// Who waits for one has to look at it again.
+TEST_F(Direct, CountersThatPeersMoveAreProgress) {
+  EXPECT_EQ(job_[1].progress(), 0u);
+  memory_[1].moved = true;
+  EXPECT_EQ(job_[1].progress(), 1u);
+  EXPECT_EQ(job_[1].progress(), 0u);
+}
+
+TEST_F(Direct, TargetCountsWhatPeersHaveDone) {
+  memory_[1].done = {.puts = 3, .put_bytes = 24, .gets = 2, .got_bytes = 16};
+  EXPECT_EQ(job_[1].completed().receives, 3u);
+  EXPECT_EQ(job_[1].completed().sends, 2u);
+  EXPECT_EQ(told(1).data_received, 24u);
+  EXPECT_EQ(told(1).data_sent, 16u);
+  EXPECT_EQ(job_[1].statistics(StatisticsPath::network).data_received, 0u);
+}
+
+TEST_F(Direct, WatchedCountersAreNotLeftToPeers) {
+  job_[1].counters().watch(true);
+  EXPECT_FALSE(memory_[1].counters_are_left);
+  job_[1].counters().watch(false);
+  EXPECT_TRUE(memory_[1].counters_are_left);
+}
+
+}  // namespace
+}  // namespace openlapi
