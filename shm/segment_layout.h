@@ -141,6 +141,9 @@ struct SegmentHeader {
   std::uint32_t task;                   // PeerIndex
   std::atomic<std::uint32_t> state;     // TaskState
   std::atomic<std::uint32_t> withheld;  // how many slots are withheld
+  // The owner's descriptor of its control memory (direct/control_memory.h), plus one; 0: it has none, or not yet.
+  std::atomic<std::uint32_t> direct;
+  std::uint64_t direct_proof;  // ControlHeader::proof; written before `direct`
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
@@ -151,7 +154,8 @@ static_assert(sizeof(SenderLine) == kCacheLine && kMaxShmTasks <= 1u << kSourceB
 static_assert(offsetof(SegmentHeader, head) == 128 && offsetof(SegmentHeader, armed) == 256);
 static_assert(offsetof(SegmentHeader, process_token) == 384 && sizeof(SegmentHeader) == 512);
 static_assert(offsetof(SegmentHeader, proof_address) == 392 && offsetof(SegmentHeader, process_id) == 408);
-static_assert(offsetof(SegmentHeader, task) == 412 && offsetof(SegmentHeader, state) == 416);
+static_assert(offsetof(SegmentHeader, task) == 412 && offsetof(SegmentHeader, state) == 416 &&
+              offsetof(SegmentHeader, direct) == 424);
 
 // Where the parts are, for given sizes. 64 bits in every task, since the largest sizes do not fit into 32. A 32-bit
 // task checks group_size() before it maps the group (segment.cc).

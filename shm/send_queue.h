@@ -95,6 +95,14 @@ class SendQueue {
     intent_->store(0, std::memory_order_release);
   }
 
+  // Whether the owner has taken everything that was sent here.
+  bool all_taken() {
+    if (sent_ <= cached_head_) [[likely]]
+      return true;
+    look_at_head();
+    return sent_ <= cached_head_;
+  }
+
   SegmentHeader& header() const { return *header_; }
 
  private:
@@ -143,6 +151,7 @@ class SendQueue {
       intent_->store(make_intent(ticket, count), std::memory_order_release);
       // Sequentially consistent: comes before our look at `armed` (shm_doorbell.cc).
       if (tail_->compare_exchange_weak(ticket, ticket + count, std::memory_order_seq_cst, std::memory_order_relaxed)) {
+        sent_ = ticket + count;
         return count;
       }
     }
@@ -205,6 +214,7 @@ class SendQueue {
   PacketLine* lines_ = nullptr;
   std::atomic<std::uint64_t>* intent_ = nullptr;
   std::uint64_t cached_head_ = 0;  // never more than the true head
+  std::uint64_t sent_ = 0;         // the ticket after our latest one
   std::uint64_t next_look_ = 0;    // from this ticket on it is worth asking for near rooms again
   std::byte* near_rooms_ = nullptr;
   std::byte* rooms_ = nullptr;

@@ -19,7 +19,14 @@ inline constexpr std::uint32_t kDefaultShmSlots = 128;  // packets that one task
 // Longest packet in bytes: a whole MP_REXMIT_BUF_SIZE message (16384) and its headers.
 inline constexpr std::uint32_t kDefaultShmPacket = 16384 + 1024;
 
-// The same in all tasks of the group, except `self`.
+// What of this task's memory its neighbours may reach by loads and stores, and this task of theirs (shm/README.md).
+enum class DirectUse : std::uint8_t {
+  kNone,
+  kReads,
+  kAll,
+};
+
+// The same in all tasks of the group, except `self` and `direct`.
 struct ShmConfig {
   std::uint64_t cookie = 0;      // the job's secret; never part of a name that others can read
   std::uint32_t instance = 0;    // context of the task; each context has its own group
@@ -32,6 +39,7 @@ struct ShmConfig {
   std::uint32_t version = 0;                          // of the memory's and packets' format; must be the same
   // Whom this process has met in other groups, so that it gives up at once when one of them has ended; null: nobody.
   shm::Acquaintances* acquaintances = nullptr;
+  DirectUse direct = DirectUse::kNone;
   bool tasks_stay_processes = false;  // no other process ever takes the place of a task that has ended
 };
 

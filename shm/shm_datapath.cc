@@ -58,6 +58,7 @@ std::size_t ShmTransport::send_to_shut(PeerIndex peer, std::span<const OutgoingP
   target.era = era;
   target.shut = false;
   remote_memory_.begin_era(index, era);
+  if (direct_memory_ != nullptr) direct_memory_->begin_era(index, era, target.queue);
   return send_burst(peer, packets);
 }
 
@@ -114,7 +115,9 @@ bool ShmTransport::waits_for_another(PeerIndex peer) {
 
 void ShmTransport::purge_peer(PeerIndex peer) {
   const std::uint32_t index = group_->index_of(peer);
-  if (index != shm::kNoIndex) queue_.close(index);
+  if (index == shm::kNoIndex) return;
+  queue_.close(index);
+  if (direct_memory_ != nullptr) direct_memory_->end_visits();
 }
 
 void ShmTransport::resume_peer(PeerIndex peer) {
@@ -124,7 +127,9 @@ void ShmTransport::resume_peer(PeerIndex peer) {
 
 void ShmTransport::give_up_peer(PeerIndex peer) {
   const std::uint32_t index = group_->index_of(peer);
-  if (index != shm::kNoIndex) queue_.give_up(index);
+  if (index == shm::kNoIndex) return;
+  queue_.give_up(index);
+  if (direct_memory_ != nullptr) direct_memory_->end_visits();
 }
 
 bool ShmTransport::peer_began_anew(PeerIndex peer) {

@@ -6,6 +6,8 @@
 // `armed`, which is before that load, is seen by the sender's load, which is after the claim. The claim is a locked
 // instruction anyway, so this costs the sender one plain load and the owner one exchange; no fence, no membarrier.
 //
+// Neighbours that move a counter directly do the same with a word of theirs (shm_direct_memory.cc) in place of `tail`.
+//
 // A sender rings first and makes `armed` even afterwards: should it die in between, others ring again. It does so only
 // if `armed` still is the value it saw, so that a late sender cannot disarm the owner's next sleep.
 #include "shm/shm_transport.h"
@@ -21,7 +23,8 @@ bool ShmDoorbell::arm() {
   armed.store(epoch_, std::memory_order_seq_cst);
   // A slot that is claimed and not announced belongs to a sender that is about to ring, or that died: nobody would
   // ring for what waits behind it. So sleep only when nothing is claimed.
-  if (!queue_.waiting()) {
+  const bool heeded = heeded_ != nullptr && heeded_->load(std::memory_order_seq_cst) != 0;
+  if (!heeded && !queue_.waiting()) {
     if (!queue_.claimed()) return true;
     queue_.skip_orphans([this](std::uint32_t index) { return group_.gone(index); });
     if (!queue_.waiting() && !queue_.claimed()) return true;

@@ -157,10 +157,10 @@ bool ShmGroup::gone(std::uint32_t index) {
 std::unique_ptr<ShmTransport> open_shm_transport(const ShmConfig& config, ShmSetupError& error) {
   error = {};
   std::unique_ptr<shm::ShmGroup> group = shm::ShmGroup::join(config, error);
-  return group ? std::make_unique<ShmTransport>(std::move(group)) : nullptr;
+  return group ? std::make_unique<ShmTransport>(std::move(group), config.direct) : nullptr;
 }
 
-ShmTransport::ShmTransport(std::unique_ptr<shm::ShmGroup> group)
+ShmTransport::ShmTransport(std::unique_ptr<shm::ShmGroup> group, DirectUse direct)
     : group_(std::move(group)),
       queue_(group_->segment(group_->self()), group_->memory().layout(), group_->tasks()),
       peers_(group_->size()),
@@ -171,6 +171,9 @@ ShmTransport::ShmTransport(std::unique_ptr<shm::ShmGroup> group)
              .max_burst = std::min(layout.slots / 2, 64u),
              .reliable = true,
              .checked = true};
+  if (direct == DirectUse::kNone) return;
+  direct_memory_ = ShmDirectMemory::open(*group_, doorbell_, direct, no_direct_reason_);
+  if (direct_memory_ != nullptr) doorbell_.heed(direct_memory_->moved_word());
 }
 
 ShmTransport::~ShmTransport() = default;
@@ -212,6 +215,7 @@ void ShmTransport::begin_era(std::uint32_t index) {
   peer.era = era;
   peer.shut = peer.gone || shm::is_closed(era);
   remote_memory_.begin_era(index, era);
+  if (direct_memory_ != nullptr) direct_memory_->begin_era(index, era, peer.queue);
 }
 
 }  // namespace openlapi

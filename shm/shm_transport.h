@@ -10,6 +10,7 @@
 #include "shm/receive_queue.h"
 #include "shm/send_queue.h"
 #include "shm/shm_config.h"
+#include "shm/shm_direct_memory.h"
 #include "shm/shm_group.h"
 
 namespace openlapi {
@@ -18,6 +19,9 @@ namespace openlapi {
 class ShmDoorbell final : public WakeSource {
  public:
   ShmDoorbell(shm::ShmGroup& group, shm::ReceiveQueue& queue);
+
+  // The owner does not sleep while the word is not zero, either.
+  void heed(const std::atomic<std::uint32_t>& word) { heeded_ = &word; }
 
   int descriptor() const override { return group_.socket().descriptor(); }
   bool immediate() const override { return true; }
@@ -37,6 +41,7 @@ class ShmDoorbell final : public WakeSource {
 
   shm::ShmGroup& group_;
   shm::ReceiveQueue& queue_;
+  const std::atomic<std::uint32_t>* heeded_ = nullptr;
   std::uint32_t epoch_ = 0;  // last value that we stored in our own `armed`
 };
 
@@ -58,7 +63,7 @@ class ShmRemoteMemory final : public RemoteMemory {
   bool same_era(std::uint32_t index) const;
 
   shm::ShmGroup& group_;
-  std::vector<Proof> proofs_;  // by local index
+  std::vector<Proof> proofs_;        // by local index
   std::vector<std::uint64_t> eras_;  // the same index
 };
 
@@ -68,7 +73,7 @@ class ShmTransport final : public Transport,
                            public ReliableDelivery,
                            public PeerEras {
  public:
-  explicit ShmTransport(std::unique_ptr<shm::ShmGroup> group);
+  explicit ShmTransport(std::unique_ptr<shm::ShmGroup> group, DirectUse direct = DirectUse::kNone);
   ~ShmTransport() override;
 
   std::string_view name() const override { return "shm"; }
@@ -95,8 +100,9 @@ class ShmTransport final : public Transport,
   std::uint32_t era_sent_for(PeerIndex peer) const override;
   TransportCapabilities capabilities() override {
     return {.remote_memory = &remote_memory_,
+            .direct_memory = direct_memory_.get(),
             .wake_source = &doorbell_,
-            .arrival_watch = this,
+            .arrival_watch = direct_memory_ == nullptr ? this : nullptr,  // counters that peers move arrive elsewhere
             .peer_liveness = this,
             .reliable_delivery = this,
             .peer_eras = this};
@@ -108,6 +114,8 @@ class ShmTransport final : public Transport,
   // The address that add_peer() takes for a task of the group. Tasks that meet in one memory have proved who they are,
   // so nothing has to be exchanged. length 0: not in this group.
   PeerAddress address_of(PeerIndex peer) const;
+  // Why there is no direct access although it was asked for; empty: there is, or nobody has asked.
+  const std::string& no_direct_reason() const { return no_direct_reason_; }
 
  private:
   struct alignas(shm::kCacheLine) Peer {
@@ -134,6 +142,8 @@ class ShmTransport final : public Transport,
   std::vector<Peer> peers_;  // by local index
   ShmDoorbell doorbell_;
   ShmRemoteMemory remote_memory_;
+  std::unique_ptr<ShmDirectMemory> direct_memory_;  // null: none
+  std::string no_direct_reason_;
   TransportLimits limits_;
   TransportCounters counters_;
 };

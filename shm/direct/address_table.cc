@@ -22,12 +22,14 @@ bool AddressTable::add(const OpenRange& range) {
     if (before.end != range.begin || before.offset + (before.end - before.begin) != range.offset) continue;
     before.end = range.end;
     header_.entries[number].end.store(range.end, std::memory_order_release);
+    header_.additions.fetch_add(1, std::memory_order_release);
     return true;
   }
   if (count_ == kMostEntries) return false;
   ranges_[count_] = range;
   publish(count_++);
   header_.count.store(count_, std::memory_order_release);
+  header_.additions.fetch_add(1, std::memory_order_release);
   return true;
 }
 

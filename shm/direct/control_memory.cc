@@ -10,6 +10,7 @@
 #include <new>
 #include <utility>
 
+#include "dataplane/base/random_number.h"
 #include "shm/direct/gate.h"
 
 namespace openlapi::direct {
@@ -68,6 +69,7 @@ ControlMemory ControlMemory::create(std::uint32_t accessors, std::string& error)
   auto* const header = new (memory.base_) ControlHeader{};
   header->accessors = accessors;
   header->barrier = can_use_global_barrier() ? 1 : 0;
+  header->proof = random_number<std::uint64_t>();
   header->generation.store(1);
   header->magic = kControlMagic;
   return memory;

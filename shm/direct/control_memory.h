@@ -16,7 +16,7 @@
 namespace openlapi::direct {
 
 inline constexpr std::uint32_t kMostEntries = 2048;
-inline constexpr std::uint64_t kControlMagic = 0x6c617069'64697231;  // "lapidir1"
+inline constexpr std::uint64_t kControlMagic = 0x6c617069'64697232;  // "lapidir2"
 
 // The addresses [begin, end) of the owner are at `offset` of its file. Written by the owner. What an accessor reads
 // while the generation changes may be of two entries.
@@ -27,12 +27,16 @@ struct TableEntry {
 // Written by the accessor alone.
 struct alignas(shm::kLinePair) AccessorLine {
   std::atomic<std::uint64_t> busy;  // 1: it is in an operation
+  // What it has done since it came.
+  std::atomic<std::uint64_t> puts, put_bytes, gets, got_bytes;
 };
 
 struct ControlHeader {
   std::uint64_t magic;
   std::uint32_t accessors;  // lines behind the header
   std::uint32_t barrier;    // 1: the owner's close() has a barrier in all processes; 0: accessors need a fence
+  std::uint64_t proof;      // random: recognises the memory among other processes'
+  std::uint32_t read_only;  // 1: the owner's memory may be read, and not be changed
 
   // Bits 0-7: for how many reasons the gate is closed. What is above is another number each time that it opens. Written
   // by the owner.
@@ -41,11 +45,18 @@ struct ControlHeader {
   std::atomic<std::uint64_t> count;
   // Number of the file that all entries are of. The owner begins a new one after a fork.
   std::atomic<std::uint64_t> file;
+  std::atomic<std::uint64_t> additions;         // to the table, since the beginning
+  std::atomic<std::int32_t> file_descriptor;    // the owner's, of that file
+  std::atomic<std::uint32_t> counters_private;  // 1: the owner moves its counters itself
+  // 1: an accessor has moved a counter of the owner's, who has not looked yet. Accessors change 0 to 1, the owner 1 to
+  // 0.
+  alignas(shm::kLinePair) std::atomic<std::uint32_t> counters_moved;
   alignas(shm::kLinePair) TableEntry entries[kMostEntries];
 };
 
 static_assert(offsetof(ControlHeader, generation) == 128 && offsetof(ControlHeader, count) == 136);
-static_assert(offsetof(ControlHeader, entries) == 256 && sizeof(TableEntry) == 24 && sizeof(AccessorLine) == 128);
+static_assert(offsetof(ControlHeader, file_descriptor) == 160 && offsetof(ControlHeader, counters_moved) == 256);
+static_assert(offsetof(ControlHeader, entries) == 384 && sizeof(TableEntry) == 24 && sizeof(AccessorLine) == 128);
 static_assert(sizeof(ControlHeader) % alignof(AccessorLine) == 0);
 
 inline constexpr std::uint64_t kCloserMask = 0xff;

@@ -61,8 +61,15 @@ bool NeighbourMemory::learn(std::uint64_t address, std::uint64_t length) {
   const std::atomic<std::uint64_t>& now = control_.header().generation;
   const std::uint64_t generation = now.load(std::memory_order_acquire);
   if (is_closed(generation) || length == 0 || needs_file()) return false;
+  // The table is long: what is not there is looked for again only when something has been added.
+  const std::uint64_t page = address >> kPageBits, additions = control_.header().additions.load();
+  Missing& missing = missing_[page % kMissing];
+  if (missing.generation == generation && missing.additions == additions && missing.page == page) return false;
   std::uint64_t begin = 0, end = 0, offset = 0;
-  if (!read_entry(address, length, begin, end, offset)) return false;
+  if (!read_entry(address, length, begin, end, offset)) {
+    if ((address + length - 1) >> kPageBits == page) missing = {generation, additions, page};
+    return false;
+  }
   std::atomic_thread_fence(std::memory_order_acquire);
   if (now.load(std::memory_order_relaxed) != generation) return false;
   // Of the range, what is in one window.

@@ -32,6 +32,7 @@ class NeighbourMemory {
   bool needs_file() const { return control_.header().file.load(std::memory_order_acquire) != file_number_; }
 
   Entrance& entrance() { return entrance_; }
+  const ControlMemory& control() const { return control_; }
 
   // Where these bytes of the neighbour are, until the end of the visit. Null: they cannot be reached, or not yet.
   std::byte* find(const Entrance::Visit& visit, std::uint64_t address, std::uint64_t length) const {
@@ -65,6 +66,12 @@ class NeighbourMemory {
     std::uint64_t begin = 0, size = 0;  // of the neighbour's addresses, within one window
     std::byte* bytes = nullptr;
   };
+  // A page that is not in the table, as it was then.
+  struct Missing {
+    std::uint64_t generation = 0, additions = 0, page = 0;
+  };
+  static constexpr unsigned kPageBits = 12;
+  static constexpr std::size_t kMissing = 256;
   static constexpr unsigned kChunkBits = 16;
   static constexpr std::size_t kPlaces = 4096;
   static constexpr std::size_t kMostWindows = 4096;
@@ -81,6 +88,7 @@ class NeighbourMemory {
   std::uint64_t file_number_ = 0;
   std::unordered_map<std::uint64_t, std::byte*> windows_;  // by region of the file
   std::array<Place, kPlaces> places_;
+  std::array<Missing, kMissing> missing_;
 };
 
 }  // namespace openlapi::direct

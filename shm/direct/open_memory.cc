@@ -60,6 +60,7 @@ OpenMemory::OpenMemory(const AddressRange& own, ControlMemory control, DirectFil
       monitor_(file_, table_, gate_),
       promoter_(file_, table_, gate_, kept_, monitor_.events()) {
   kept_.add(own.begin, own.end);
+  control_.header().file_descriptor.store(file_.descriptor());
 }
 
 OpenMemory::Pointer OpenMemory::start(std::uint32_t accessors, std::string& reason) {
@@ -172,6 +173,7 @@ void OpenMemory::take_back() {
 void OpenMemory::begin_new_file() {
   std::string reason;
   file_ = DirectFile::create(reason);
+  control_.header().file_descriptor.store(file_.descriptor());
   control_.header().file.fetch_add(1);
   if (file_.valid()) gate_.open();
 }

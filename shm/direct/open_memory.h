@@ -34,6 +34,12 @@ class OpenMemory {
   // Before the accessor comes in for the first time (Gate::admit()).
   void admit(std::uint32_t accessor, FileDescriptor process) { gate_.admit(accessor, std::move(process)); }
 
+  // After a change of what accessors have to heed when they come in: none of those is inside who came before it.
+  void wait_for_accessors() {
+    gate_.close();
+    gate_.open();
+  }
+
   // Whether memory can be promoted beside running threads. If not, only while the caller is the only one.
   bool promotes_anytime() const { return promoter_.stops_system_calls(); }
 

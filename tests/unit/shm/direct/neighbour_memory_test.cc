@@ -20,6 +20,7 @@ class NeighbourMemoryTest : public testing::Test {
     entry.end = end;
     entry.offset = offset;
     owner.control.header().count = 1;
+    ++owner.control.header().additions;
   }
 
   OpenedMemory owner;

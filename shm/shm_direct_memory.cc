@@ -1,0 +1,327 @@
+// The short path begins at ShmDirect::put(); what is above it runs at set-up and at first contact.
+#include "shm/shm_direct_memory.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <gnu/libc-version.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "dataplane/base/copy_bytes.h"
+#include "dataplane/base/sanitizer_order.h"
+#include "shm/direct/demand.h"
+#include "shm/direct/neighbour_memory.h"
+#include "shm/direct/open_memory.h"
+#include "shm/shm_transport.h"
+
+namespace openlapi {
+namespace {
+
+using direct::AccessorLine;
+using direct::ControlHeader;
+using direct::ControlMemory;
+using direct::Entrance;
+using direct::NeighbourMemory;
+using direct::OpenMemory;
+
+constexpr std::size_t kLoadedBefore = 64;            // bytes of the caller's that are not looked at during a visit
+constexpr std::uint32_t kVisitsBetweenLooks = 1024;  // whether the owner still lives
+constexpr int kTries = 3;                            // to find both addresses of an operation
+constexpr std::uint32_t kMostFailures = 8;
+
+// Others' allocators give memory back in ways that promoted memory does not follow (shm/README.md).
+bool has_libc_allocator() {
+  Dl_info allocator{}, library{};
+  return dladdr(dlsym(RTLD_DEFAULT, "malloc"), &allocator) != 0 &&
+         dladdr(reinterpret_cast<void*>(gnu_get_libc_version), &library) != 0 &&
+         allocator.dli_fbase == library.dli_fbase;
+}
+
+// The library has threads of its own, so what needs a task of one thread is of no use.
+OpenMemory::Pointer open_memory(std::uint32_t accessors, std::string& reason) {
+  if (!has_libc_allocator()) {
+    reason = "malloc() is not the C library's";
+    return nullptr;
+  }
+  OpenMemory::Pointer memory = OpenMemory::start(accessors, reason);
+  if (!memory || memory->promotes_anytime()) return memory;
+  reason = "userfaultfd is restricted (vm.unprivileged_userfaultfd=1, or access to /dev/userfaultfd, would allow it)";
+  return nullptr;
+}
+
+// Another process's memory file, by its own number. The kernel asks for the same rights as for reading its memory.
+FileDescriptor descriptor_of(std::uint32_t process, std::int32_t number) {
+  const std::string path = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(number);
+  return FileDescriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+}
+
+void count(std::atomic<std::uint64_t>& counted, std::uint64_t more) {
+  counted.store(counted.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+}
+
+// Words in one store or load: others may look at them at any time.
+void copy_word_or_bytes(std::byte* target, const void* source, std::size_t length) {
+  const auto* const from = static_cast<const std::byte*>(source);
+  if (length == 8) {
+    std::memcpy(target, from, 8);
+  } else if (length == 4) {
+    std::memcpy(target, from, 4);
+  } else {
+    copy_bytes(target, from, length);
+  }
+}
+
+struct Wanted {
+  std::uint64_t address, length;
+  std::uint64_t counter;  // 0: none
+};
+
+enum class Visited : std::uint8_t {
+  kDone,
+  kRefused,  // the owner does not want it
+  kUnknown,  // some of it is not known to be open
+};
+
+struct Neighbour {
+  std::unique_ptr<NeighbourMemory> memory;  // null: not met yet
+  shm::SendQueue* queue = nullptr;          // null: not added
+  std::uint64_t era = 0;                    // the neighbour's with this task, that is sent for
+  std::uint32_t visits = 0;
+  std::uint32_t failures = 0;  // to get its file
+  bool lost = false;           // ended, or what it offers is of no use
+};
+
+class ShmDirect final : public ShmDirectMemory {
+ public:
+  ShmDirect(shm::ShmGroup& group, ShmDoorbell& doorbell, DirectUse use, OpenMemory::Pointer memory)
+      : group_(group), doorbell_(doorbell), use_(use), memory_(std::move(memory)), neighbours_(group.size()) {
+    ControlHeader& header = memory_->control().header();
+    header.read_only = use == DirectUse::kReads ? 1 : 0;
+    for (std::uint32_t index = 0; index < group.size(); ++index) admit(index);
+    shm::SegmentHeader& mine = *group.segment(group.self()).header;
+    mine.direct_proof = header.proof;
+    // Release: all that neighbours look at once they see it; pairs with meet().
+    mine.direct.store(static_cast<std::uint32_t>(memory_->control().descriptor()) + 1, std::memory_order_release);
+  }
+  ~ShmDirect() override;
+
+  void begin_era(std::uint32_t index, std::uint64_t era, shm::SendQueue& queue) override {
+    neighbours_[index].queue = &queue;
+    neighbours_[index].era = era;
+  }
+  void end_visits() override { memory_->wait_for_accessors(); }
+  const std::atomic<std::uint32_t>& moved_word() const override { return memory_->control().header().counters_moved; }
+
+  bool put(PeerIndex peer, std::uint64_t address, const void* data, std::size_t length, std::uint64_t counter) override;
+  bool get(PeerIndex peer, std::uint64_t address, void* buffer, std::size_t length, std::uint64_t counter) override;
+  bool change(PeerIndex peer, std::uint64_t address, std::size_t width, ChangeWord change, void* operands) override;
+
+  void asked_for(std::uint64_t address) override {
+    if (demand_.grows(address)) [[unlikely]]
+      memory_->promote(address);
+  }
+  bool counters_have_moved() override {
+    std::atomic<std::uint32_t>& moved = memory_->control().header().counters_moved;
+    // Sequentially consistent: whoever finds 1 there has moved its counter before we look at it; pairs with tell().
+    return moved.load(std::memory_order_relaxed) != 0 && moved.exchange(0, std::memory_order_seq_cst) != 0;
+  }
+  void leave_counters_to_peers(bool on) override {
+    memory_->control().header().counters_private.store(on ? 0 : 1, std::memory_order_relaxed);
+    memory_->wait_for_accessors();
+  }
+  Traffic traffic() const override;
+
+ private:
+  void admit(std::uint32_t index);
+  bool meet(std::uint32_t index);
+  bool take_file(std::uint32_t index);
+  bool is_shut(std::uint32_t index, const Neighbour& neighbour) const;
+  Neighbour* way_to(std::uint32_t index, bool changes);
+  void tell(std::uint32_t index, const Neighbour& neighbour);
+  template <typename Act>
+  Visited visit_once(std::uint32_t index, Neighbour& neighbour, const Wanted& wanted, Act act);
+  template <typename Act>
+  bool visit(std::uint32_t index, Neighbour& neighbour, const Wanted& wanted, Act act);
+
+  shm::ShmGroup& group_;
+  ShmDoorbell& doorbell_;
+  const DirectUse use_;
+  const pid_t process_ = getpid();
+  OpenMemory::Pointer memory_;
+  std::vector<Neighbour> neighbours_;  // by local index
+  direct::Demand demand_;
+};
+
+// A child of a fork has neither the windows nor the control memory.
+ShmDirect::~ShmDirect() {
+  if (process_ == getpid()) return;
+  for (Neighbour& neighbour : neighbours_) static_cast<void>(neighbour.memory.release());
+}
+
+// The kernel says when it has ended. Where it has no number here, it cannot come in either.
+void ShmDirect::admit(std::uint32_t index) {
+  const auto process = static_cast<pid_t>(group_.segment(index).header->process_id);
+  if (process == getpid()) return;
+  memory_->admit(index, FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, process, 0))));
+}
+
+bool ShmDirect::meet(std::uint32_t index) {
+  Neighbour& neighbour = neighbours_[index];
+  const shm::SegmentHeader& header = *group_.segment(index).header;
+  // Acquire: pairs with the owner's announcement.
+  const std::uint32_t offered = header.direct.load(std::memory_order_acquire);
+  if (offered == 0 || neighbour.lost) return false;
+  std::string error;
+  ControlMemory control =
+      ControlMemory::attach(descriptor_of(header.process_id, static_cast<std::int32_t>(offered - 1)), error);
+  // In another process namespace the number may mean a stranger.
+  if (!control.valid() || control.header().proof != header.direct_proof || control.accessors() <= group_.self()) {
+    neighbour.lost = true;
+    return false;
+  }
+  neighbour.memory = std::make_unique<NeighbourMemory>(std::move(control), group_.self());
+  if (take_file(index)) return true;
+  neighbour.memory.reset();
+  return false;
+}
+
+// The owner begins a new file with each fork. If it does so right now, there is a next time.
+bool ShmDirect::take_file(std::uint32_t index) {
+  NeighbourMemory& memory = *neighbours_[index].memory;
+  const ControlHeader& header = memory.control().header();
+  const std::uint64_t number = header.file.load();
+  std::string error;
+  FileDescriptor file = descriptor_of(group_.segment(index).header->process_id, header.file_descriptor.load());
+  if (header.file.load() == number && memory.use_file(number, std::move(file), error)) return true;
+  neighbours_[index].lost = ++neighbours_[index].failures == kMostFailures;
+  return false;
+}
+
+// Null: there is none now.
+Neighbour* ShmDirect::way_to(std::uint32_t index, bool changes) {
+  if (index >= neighbours_.size()) return nullptr;
+  Neighbour& neighbour = neighbours_[index];
+  if (neighbour.memory == nullptr && !meet(index)) [[unlikely]]
+    return nullptr;
+  if (neighbour.lost || neighbour.queue == nullptr || !neighbour.queue->all_taken()) return nullptr;
+  if (changes && (use_ != DirectUse::kAll || neighbour.memory->control().header().read_only != 0)) return nullptr;
+  if (neighbour.memory->needs_file() && !take_file(index)) [[unlikely]]
+    return nullptr;
+  if (++neighbour.visits % kVisitsBetweenLooks == 0 && group_.gone(index)) [[unlikely]]
+    neighbour.lost = true;
+  return neighbour.lost ? nullptr : &neighbour;
+}
+
+// The owner has purged this task, and perhaps resumed it since: what was begun before must not come any more.
+bool ShmDirect::is_shut(std::uint32_t index, const Neighbour& neighbour) const {
+  const std::uint64_t era = group_.segment(index).eras[group_.self()].load(std::memory_order_relaxed);
+  return era != neighbour.era || shm::is_closed(era);
+}
+
+// Sequentially consistent, both: a waiter that does not see the counter's new value sees the word, or is rung. The
+// counter was moved by an instruction that comes before them in the same order.
+void ShmDirect::tell(std::uint32_t index, const Neighbour& neighbour) {
+  std::atomic<std::uint32_t>& moved = neighbour.memory->control().header().counters_moved;
+  if (moved.load(std::memory_order_seq_cst) == 0) moved.store(1, std::memory_order_seq_cst);
+  doorbell_.published(*group_.segment(index).header, index);
+}
+
+// Counters move after the data: who sees the one sees the other.
+template <typename Act>
+Visited ShmDirect::visit_once(std::uint32_t index, Neighbour& neighbour, const Wanted& wanted, Act act) {
+  NeighbourMemory& memory = *neighbour.memory;
+  const Entrance::Visit visit(memory.entrance());
+  std::byte* const bytes = memory.find(visit, wanted.address, wanted.length);
+  std::byte* const counter = wanted.counter != 0 ? memory.find(visit, wanted.counter, sizeof(int)) : bytes;
+  if (bytes == nullptr || counter == nullptr) return Visited::kUnknown;
+  if (is_shut(index, neighbour)) return Visited::kRefused;
+  const ControlHeader& header = memory.control().header();
+  if (wanted.counter != 0 && header.counters_private.load(std::memory_order_relaxed) != 0) return Visited::kRefused;
+  act(bytes, memory.control().line(group_.self()));
+  if (wanted.counter != 0) {
+    tell_release(counter);
+    std::atomic_ref(*reinterpret_cast<int*>(counter)).fetch_add(1, std::memory_order_seq_cst);
+  }
+  return Visited::kDone;
+}
+
+// Calls act(bytes, line) for bytes that can be reached, as can the counter. False: they cannot.
+template <typename Act>
+bool ShmDirect::visit(std::uint32_t index, Neighbour& neighbour, const Wanted& wanted, Act act) {
+  for (int tries = 0; tries < kTries; ++tries) {
+    const Visited visited = visit_once(index, neighbour, wanted, act);
+    if (visited == Visited::kDone && wanted.counter != 0) tell(index, neighbour);
+    if (visited != Visited::kUnknown) return visited == Visited::kDone;
+    if (!neighbour.memory->learn(wanted.address, wanted.length)) return false;
+    if (wanted.counter != 0 && !neighbour.memory->learn(wanted.counter, sizeof(int))) return false;
+  }
+  return false;
+}
+
+bool ShmDirect::put(PeerIndex peer, std::uint64_t address, const void* data, std::size_t length,
+                    std::uint64_t counter) {
+  const std::uint32_t index = group_.index_of(peer);
+  Neighbour* const neighbour = way_to(index, true);
+  if (neighbour == nullptr || counter % sizeof(int) != 0) return false;
+  alignas(16) std::byte loaded[kLoadedBefore];
+  if (length <= kLoadedBefore) {
+    copy_word_or_bytes(loaded, data, length);
+    data = loaded;
+  }
+  return visit(index, *neighbour, {address, length, counter}, [&](std::byte* bytes, AccessorLine& line) {
+    copy_word_or_bytes(bytes, data, length);
+    count(line.puts, 1);
+    count(line.put_bytes, length);
+  });
+}
+
+bool ShmDirect::get(PeerIndex peer, std::uint64_t address, void* buffer, std::size_t length, std::uint64_t counter) {
+  const std::uint32_t index = group_.index_of(peer);
+  Neighbour* const neighbour = way_to(index, counter != 0);
+  if (neighbour == nullptr || counter % sizeof(int) != 0) return false;
+  alignas(16) std::byte loaded[kLoadedBefore];
+  std::byte* const target = length <= kLoadedBefore ? loaded : static_cast<std::byte*>(buffer);
+  const bool done = visit(index, *neighbour, {address, length, counter}, [&](std::byte* bytes, AccessorLine& line) {
+    copy_word_or_bytes(target, bytes, length);
+    count(line.gets, 1);
+    count(line.got_bytes, length);
+  });
+  if (done && target == loaded) copy_word_or_bytes(static_cast<std::byte*>(buffer), loaded, length);
+  return done;
+}
+
+bool ShmDirect::change(PeerIndex peer, std::uint64_t address, std::size_t width, ChangeWord change, void* operands) {
+  const std::uint32_t index = group_.index_of(peer);
+  Neighbour* const neighbour = way_to(index, true);
+  return neighbour != nullptr && visit(index, *neighbour, {address, width, 0},
+                                       [&](std::byte* bytes, AccessorLine&) { change(bytes, operands); });
+}
+
+DirectMemory::Traffic ShmDirect::traffic() const {
+  Traffic all;
+  for (std::uint32_t index = 0; index < group_.size(); ++index) {
+    const AccessorLine& line = memory_->control().line(index);
+    all.puts += line.puts.load(std::memory_order_acquire);
+    all.put_bytes += line.put_bytes.load(std::memory_order_relaxed);
+    all.gets += line.gets.load(std::memory_order_acquire);
+    all.got_bytes += line.got_bytes.load(std::memory_order_relaxed);
+  }
+  return all;
+}
+
+}  // namespace
+
+std::unique_ptr<ShmDirectMemory> ShmDirectMemory::open(shm::ShmGroup& group, ShmDoorbell& doorbell, DirectUse use,
+                                                       std::string& reason) {
+  OpenMemory::Pointer memory = open_memory(group.size(), reason);
+  return memory ? std::make_unique<ShmDirect>(group, doorbell, use, std::move(memory)) : nullptr;
+}
+
+bool ShmDirectMemory::is_possible(std::string& reason) { return open_memory(1, reason) != nullptr; }
+
+}  // namespace openlapi

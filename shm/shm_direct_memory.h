@@ -1,0 +1,42 @@
+// The transport's side of direct access (direct/): whom it can be had with, and when it may be used. The first
+// transport of a process has it; memory has one owner.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "dataplane/transport/direct_memory.h"
+#include "shm/shm_config.h"
+
+namespace openlapi {
+
+class ShmDoorbell;
+
+namespace shm {
+class SendQueue;
+class ShmGroup;
+}  // namespace shm
+
+class ShmDirectMemory : public DirectMemory {
+ public:
+  // Opens this process's memory to the group's tasks, and tells them. Null: `reason` says why there is none. Both
+  // outlive it.
+  static std::unique_ptr<ShmDirectMemory> open(shm::ShmGroup& group, ShmDoorbell& doorbell, DirectUse use,
+                                               std::string& reason);
+
+  // Whether this process could open its memory now; for lapi_info. False: `reason` says why not.
+  static bool is_possible(std::string& reason);
+
+  // From now on `queue` sends for this era of the task's with that local index. In another one it is left alone.
+  virtual void begin_era(std::uint32_t index, std::uint64_t era, shm::SendQueue& queue) = 0;
+
+  // This task has ended its era with some task: none that had come in before is inside any more when it returns.
+  virtual void end_visits() = 0;
+
+  // Not zero: counters_have_moved() would say so.
+  virtual const std::atomic<std::uint32_t>& moved_word() const = 0;
+};
+
+}  // namespace openlapi
