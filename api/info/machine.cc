@@ -17,6 +17,7 @@
 #include "nic/udp/udp_adapters.h"
 #include "nic/udp/udp_transport.h"
 #include "shm/shm_config.h"
+#include "shm/shm_direct_memory.h"
 #include "shm/shm_probe.h"
 
 namespace openlapi::info {
@@ -37,6 +38,8 @@ TransportReport report_shm() {
   std::string refused;
   report.notes.push_back(probe_attach(refused) ? "large messages: one copy, by process_vm_readv"
                                                : "large messages: through slots only; " + refused);
+  report.notes.push_back(ShmDirectMemory::is_possible(refused) ? "direct access (OPENLAPI_DIRECT): possible"
+                                                               : "direct access (OPENLAPI_DIRECT): no; " + refused);
   return report;
 }
 

@@ -95,6 +95,8 @@ constexpr Word<CommunicationLibrary> kLibraries[] = {{"ip", CommunicationLibrary
                                                      {"us", CommunicationLibrary::kUserSpace}};
 constexpr Word<SharedMemoryUse> kSharedMemoryUses[] = {
     {"yes", SharedMemoryUse::kYes}, {"no", SharedMemoryUse::kNo}, {"only", SharedMemoryUse::kOnly}};
+constexpr Word<DirectUse> kDirectUses[] = {
+    {"no", DirectUse::kNone}, {"get", DirectUse::kReads}, {"auto", DirectUse::kAll}};
 constexpr Word<PacketAuthentication> kPacketAuthentications[] = {
     {"auto", PacketAuthentication::kByNetwork}, {"no", PacketAuthentication::kNo}, {"yes", PacketAuthentication::kYes}};
 constexpr Word<ThreadPolicy> kThreadPolicies[] = {
@@ -253,6 +255,10 @@ std::vector<SettingRow> path_rows() {
           "LAPI_USE_SHM", FailureKind::shared_memory,
           "whether tasks of one node talk through shared memory; only: through nothing else",
           "yes under a launcher; no for a standalone task"),
+      word_row<&Settings::direct, kDirectUses, Case::kEither>("OPENLAPI_DIRECT", FailureKind::setting,
+                                                              "whether puts, gets and read-modify-writes between tasks "
+                                                              "of one node reach memory by loads and stores, without "
+                                                              "a message: not at all, gets alone, or all that can"),
       word_row<&Settings::packet_authentication, kPacketAuthentications, Case::kEither>(
           "OPENLAPI_PACKET_AUTH", FailureKind::setting,
           "whether every packet over " + networks_with_tags() +

@@ -22,6 +22,7 @@
 
 #include "api/wiring/failure.h"
 #include "dataplane/poller/thread_pacing.h"
+#include "shm/shm_config.h"
 
 namespace openlapi {
 
@@ -65,6 +66,7 @@ struct Settings {
   std::map<std::string, std::string> module_arguments;  // by module: what its own variable says; words in lower case
   int instances = 0;           // 0: not asked for
   SharedMemoryUse shared_memory = SharedMemoryUse::kByLauncher;
+  DirectUse direct = DirectUse::kNone;
   PacketAuthentication packet_authentication = PacketAuthentication::kByNetwork;
 
   // For a standalone job; a launcher's information takes precedence. control/client/bootstrap.h reads these itself.

@@ -34,6 +34,7 @@ ShmConfig config_of(const SharedMemoryRequest& request) {
   config.local_tasks = request.bootstrap.local_tasks();
   config.version = wire_version();
   config.acquaintances = &request.acquaintances;
+  config.direct = request.settings.direct;
   config.tasks_stay_processes = request.bootstrap.can_exchange();
   return config;
 }
@@ -48,6 +49,13 @@ void say_that_the_network_serves(const Bootstrap& bootstrap, const ShmSetupError
                error.failure == ShmFailure::kTimeout
                    ? " (has one of them LAPI_USE_SHM=no, or a network namespace of its own?)"
                    : "");
+}
+
+void say_whether_direct(const SharedMemoryRequest& request, const ShmTransport& group) {
+  if (request.settings.direct == DirectUse::kNone || request.settings.info_level < kLevelInformation) return;
+  const std::string& reason = group.no_direct_reason();
+  std::fprintf(stderr, "openlapi: task %u: %s (OPENLAPI_DIRECT)\n", request.bootstrap.task(),
+               reason.empty() ? "neighbours reach memory directly" : ("no direct access: " + reason).c_str());
 }
 
 // Whether the context can do without it.
@@ -87,6 +95,7 @@ bool open_shared_memory(const SharedMemoryRequest& request, OpenSharedMemory& re
   ShmSetupError error;
   std::unique_ptr<ShmTransport> group = open_shm_transport(config_of(request), error);
   if (group == nullptr) return do_without(request, error, failure);
+  say_whether_direct(request, *group);
   result.numbers.assign(bootstrap.size(), -1);
   for (const std::uint32_t task : local) result.numbers[task] = group->local_index(task);
   result.shared.group = group.get();

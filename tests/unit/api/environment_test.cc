@@ -313,6 +313,16 @@ TEST(Environment, ModulesAreNamesWithCommas) {
   EXPECT_EQ(accepted({{"OPENLAPI_DPDK_ARGUMENTS", "-m 64 --no-pci"}}).module_arguments.at("dpdk"), "-m 64 --no-pci");
 }
 
+TEST(Environment, DirectAccessIsOffUnlessOneOfThreeWordsSaysElse) {
+  EXPECT_EQ(accepted({}).direct, DirectUse::kNone);
+  EXPECT_EQ(accepted({{"OPENLAPI_DIRECT", "no"}}).direct, DirectUse::kNone);
+  EXPECT_EQ(accepted({{"OPENLAPI_DIRECT", "Get"}}).direct, DirectUse::kReads);
+  EXPECT_EQ(accepted({{"OPENLAPI_DIRECT", "auto"}}).direct, DirectUse::kAll);
+  for (const char* wrong : {"yes", "1", "put"}) {
+    EXPECT_EQ(refused({{"OPENLAPI_DIRECT", wrong}}).kind, FailureKind::setting) << wrong;
+  }
+}
+
 TEST(Environment, PacketsAreAuthenticatedAsOneOfThreeWordsSays) {
   EXPECT_EQ(accepted({}).packet_authentication, PacketAuthentication::kByNetwork);
   EXPECT_EQ(accepted({{"OPENLAPI_PACKET_AUTH", "auto"}}).packet_authentication, PacketAuthentication::kByNetwork);
@@ -387,6 +397,7 @@ TEST(EnvironmentReport, ListsEveryVariableOnce) {
                                        "OPENLAPI_ERROR_CHK",
                                        "OPENLAPI_EXPLAIN_FAULTS",
                                        "MP_INSTANCES",
+                                       "OPENLAPI_DIRECT",
                                        "OPENLAPI_DPDK_ARGUMENTS",
                                        "OPENLAPI_LIBRARY_FOLDER",
                                        "OPENLAPI_MODULES",
