@@ -7,7 +7,7 @@
 MUTANTS are found by the seeds of the simulation (those of paths by its trial of them, path_trial.h), BOUNDS by the unit
 test endpoint/lying_peer, SHARES by simulation/striping, WORDS by simulation/crossing and the unit test
 daemon/adapter_table, PATHS by the unit test paths/several_paths, LIFECYCLES by the seeds of rpi/lifecycle, ENGINES
-by the unit test rpi/engine. A change whose text is not found exactly once in the source is an error: mutants must
+by the unit test rpi/engine, NEIGHBOURS by the unit test shm/direct/transport. A change whose text is not found exactly once in the source is an error: mutants must
 follow the product.
 """
 import pathlib
@@ -488,7 +488,44 @@ ENGINES = {
         [("  errno = 0;  // what is said next is not EBUSY\n", "")]),
 }
 
-ALL = {**MUTANTS, **SHARES, **WORDS, **PATHS, **BOUNDS, **LIFECYCLES, **ENGINES}
+NEIGHBOURS = {
+    "counter_before_its_data": (
+        "shm/shm_direct_memory.cc", "a counter of a neighbour's moves before the data is in place",
+        [("  act(bytes, memory.control().line(group_.self()));\n", ""),
+         ("  return Visited::kDone;\n}\n",
+          "  act(bytes, memory.control().line(group_.self()));\n  return Visited::kDone;\n}\n")]),
+    "message_overtaken": (
+        "shm/shm_direct_memory.cc", "a put is done before a packet that was sent earlier",
+        [(" || !neighbour.queue->all_taken()", "")]),
+    "purge_not_heeded": (
+        "shm/shm_direct_memory.cc", "the memory of a task that has purged this one is changed",
+        [("  if (is_shut(index, neighbour)) return Visited::kRefused;\n", "")]),
+    "purge_does_not_wait": (
+        "shm/shm_datapath.cc", "a purge returns while the purged neighbour is in the middle of a put",
+        [("  queue_.close(index);\n  if (direct_memory_ != nullptr) direct_memory_->end_visits();\n",
+          "  queue_.close(index);\n")]),
+    "sleeper_not_rung": (
+        "shm/shm_direct_memory.cc", "a counter moves, and its owner sleeps on",
+        [("  doorbell_.published(*group_.segment(index).header, index);\n", "")]),
+    "move_not_told": (
+        "shm/shm_direct_memory.cc", "the owner of a counter is not told to look at it",
+        [("  if (moved.load(std::memory_order_seq_cst) == 0) moved.store(1, std::memory_order_seq_cst);\n",
+          "  static_cast<void>(moved);\n")]),
+    "watched_counter_moved": (
+        "shm/shm_direct_memory.cc", "a neighbour moves a counter whose owner has to be told of each move",
+        [(" && header.counters_private.load(std::memory_order_relaxed) != 0", " && header.accessors == 0")]),
+    "read_only_memory_changed": (
+        "shm/shm_direct_memory.cc", "memory that may only be read is changed",
+        [(" || neighbour.memory->control().header().read_only != 0", "")]),
+    "former_file_used": (
+        "shm/shm_direct_memory.cc", "nobody takes the file that an owner begins with a fork",
+        [("neighbour.memory->needs_file() && !take_file(index)", "neighbour.memory->needs_file()")]),
+    "dead_owner_served": (
+        "shm/shm_direct_memory.cc", "puts into the memory of a process that has ended succeed for ever",
+        [(" && group_.gone(index)", " && group_.closed(index)")]),
+}
+
+ALL = {**MUTANTS, **SHARES, **WORDS, **PATHS, **BOUNDS, **LIFECYCLES, **ENGINES, **NEIGHBOURS}
 
 
 def write(name, source, output):
