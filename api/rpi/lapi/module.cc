@@ -14,6 +14,7 @@
 
 #define LAM_SSI_RPI_1_1_0
 #include "api/rpi/lapi/checkpoint.h"
+#include "api/rpi/lapi/debugger.h"
 #include "api/rpi/lapi/endpoint_world.h"
 #include "api/rpi/lapi/fast_messages.h"
 #include "api/rpi/lapi/joined_worlds.h"
@@ -39,6 +40,7 @@ class LamLayer final : public MpiLayer {
   int error_of(int error_class) override { return lam_mkerr(error_class, 0); }
   int next_number() override { return lam_seqnum++; }
   bool is_homogeneous() override { return lam_homog != 0; }
+  bool has_debugger() override { return is_traced(); }
   void tell(const _proc& process, const char* what) override {
     const _gps& gps = process.p_gps;
     std::fprintf(stderr, "openlapi: process %d of its MPI_COMM_WORLD: process %d (pid %d on node n%d of LAM) %s\n",

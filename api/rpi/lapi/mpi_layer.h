@@ -22,6 +22,8 @@ class MpiLayer {
   virtual int next_number() = 0;
   // All processes have one byte order: data are sent as they are.
   virtual bool is_homogeneous() = 0;
+  // Whether a debugger is there, which shows people what it finds in the services' queue. Costs a few system calls.
+  virtual bool has_debugger() = 0;
   // For people: what a process has done, or what has become of it. Allocates nothing.
   virtual void tell(const _proc& process, const char* what) = 0;
 };

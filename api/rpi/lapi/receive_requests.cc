@@ -24,19 +24,6 @@ void tell_message(_req& request, const Arrival& arrival, std::uint64_t length) {
   lam_ssi_rpi_fill_mpi_status(&request, arrival.envelope.rank, arrival.envelope.tag, static_cast<int>(length));
 }
 
-lam_ssi_rpi_cbuf_msg shown_as(const Arrival& arrival) {
-  const Envelope& envelope = arrival.envelope;
-  const int flags = (arrival.is_long() ? C2CLONG : C2CSHORT) | C2CBUFFERED |
-                    (envelope.kind == EnvelopeKind::synchronous ? C2CSSEND : 0);
-  lam_ssi_rpi_cbuf_msg message{};
-  message.cm_proc = arrival.from->process;
-  message.cm_env = {
-      static_cast<int4>(arrival.length), envelope.tag, flags, envelope.rank, envelope.context, envelope.number};
-  message.cm_buf = arrival.kept.get();
-  message.cm_dont_delete = 1;
-  return message;
-}
-
 std::span<_proc* const> possible_senders(const _comm& communicator) {
   const bool remote = (communicator.c_flags & LAM_CINTER) != 0;
   const _group* group = remote ? communicator.c_rgroup : communicator.c_group;
@@ -226,15 +213,14 @@ RequestState* ReceiveRequests::find_asking(const Arrival& arrival) {
 void ReceiveRequests::add_unasked(Arrival& arrival) {
   unasked_.add(arrival);
   all_unasked_.push_back(arrival);
-  lam_ssi_rpi_cbuf_msg message = shown_as(arrival);
-  arrival.shown = lam_ssi_rpi_cbuf_append(&message);
+  shown_.added(arrival);
 }
 
 void ReceiveRequests::remove_unasked(Arrival& arrival) {
   if (!arrival.listed) return;
+  shown_.removed(arrival);
   unasked_.remove(arrival);
   all_unasked_.remove(arrival);
-  if (arrival.shown != nullptr) lam_ssi_rpi_cbuf_delete(std::exchange(arrival.shown, nullptr));
 }
 
 void ReceiveRequests::meet(Arrival& arrival, RequestState& receive) {
@@ -385,6 +371,7 @@ void ReceiveRequests::forget(PeerState& peer) {
 }
 
 ReceiveRequests::~ReceiveRequests() {
+  shown_.end();
   while (Arrival* arrival = all_.first()) remove(*arrival);
 }
 

@@ -8,12 +8,13 @@
 
 #include "api/rpi/lapi/arrival.h"
 #include "api/rpi/lapi/request_state.h"
+#include "api/rpi/lapi/shown_messages.h"
 
 namespace openlapi::rpi {
 
 class ReceiveRequests {
  public:
-  explicit ReceiveRequests(Surroundings& around) : around_(around) {}
+  explicit ReceiveRequests(Surroundings& around) : around_(around), shown_(around.layer()) {}
   // The World calls nothing any more.
   ~ReceiveRequests();
   ReceiveRequests(const ReceiveRequests&) = delete;
@@ -33,6 +34,9 @@ class ReceiveRequests {
   // Whether nobody else is left who could send what the receive or probe, which has met no message, asks for. Of
   // MPI_ANY_SOURCE this process could still send it to itself, unless it blocks.
   bool is_hopeless(const _req& request) const;
+  // There are receives or probes that have met no message.
+  bool some_ask() const { return !asking_.empty(); }
+  bool some_have_left() const { return some_left_; }
   void lost(PeerState& peer);
   // The process is not touched again: what it has sent is no more, and nothing comes of it. Before its p_rpi is gone.
   void forget(PeerState& peer);
@@ -41,6 +45,7 @@ class ReceiveRequests {
 
   // Whether nothing is on its way: no data that come or are being read, no message without its predecessors.
   bool quiet() const { return moving_ == 0 && overtakers_ == 0 && postponed_.empty(); }
+  void look_for_debugger() { shown_.look(); }
   std::uint64_t matching_steps() const { return posted_.steps() + unasked_.steps(); }
 
  private:
@@ -76,7 +81,8 @@ class ReceiveRequests {
   UnaskedList unasked_{};
   LinkedList<RequestState, &RequestState::asking_links> asking_{};
   LinkedList<Arrival, &Arrival::links> all_{};
-  LinkedList<Arrival, &Arrival::unasked_links> all_unasked_{};
+  UnaskedArrivals all_unasked_{};
+  ShownMessages shown_;
   LinkedList<Arrival, &Arrival::postponed_links> postponed_{};  // deliveries
   LinkedList<PeerState, &PeerState::stuck_links> stuck_{};
   std::uint64_t moving_ = 0, overtakers_ = 0;

@@ -151,8 +151,9 @@ std::optional<bool> RequestEngine::prepare(MPI_Request first) {
 }
 
 void RequestEngine::move(bool block) {
-  around_.world().progress(block);
+  const bool moved = around_.world().progress(block);
   receives_.do_postponed();
+  if (block && !moved) receives_.look_for_debugger();
 }
 
 int RequestEngine::advance(MPI_Request first, bool block) {

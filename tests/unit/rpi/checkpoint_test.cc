@@ -81,6 +81,7 @@ class CheckedProcess final : MpiLayer {
   int error_of(int error_class) override { return error_class; }
   int next_number() override { return 0; }
   bool is_homogeneous() override { return true; }
+  bool has_debugger() override { return false; }
   void tell(const _proc&, const char*) override {}
 };
 

@@ -69,6 +69,7 @@ class FastMessagesTest : public testing::Test, public MpiLayer {
   int next_number() override { return number_++; }
   void tell(const _proc&, const char*) override {}
   bool is_homogeneous() override { return homogeneous_; }
+  bool has_debugger() override { return false; }
 
   FastOperation with(int peer, int tag, int size) { return {memory_, size, &bytes_, peer, tag, &communicator_}; }
   // A message of peer 1 has come.

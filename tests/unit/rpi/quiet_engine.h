@@ -6,9 +6,11 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <new>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/rpi/lapi/request_engine.h"
@@ -33,7 +35,9 @@ class QuietWorld final : public World {
   }
   bool progress(bool block) override {
     if (progress_fails) throw std::bad_alloc();
-    return blocked = block;
+    if (on_progress) std::exchange(on_progress, nullptr)();
+    blocked = block;
+    return block && !idle;
   }
   void interrupt() override {}
   void has_left(Peer peer) override { left.push_back(peer); }
@@ -47,6 +51,8 @@ class QuietWorld final : public World {
   std::span<std::byte> read_to{};
   bool blocked = false;
   bool progress_fails = false;
+  bool idle = false;                                      // nothing moves
+  std::function<void()> on_progress{};                    // what happens in the next one
   int sends_without_memory = 0, gets_without_memory = 0;  // so many sends and gets fail
 };
 
@@ -70,6 +76,7 @@ class QuietEngine : public testing::Test, public MpiLayer {
   int error_of(int error_class) override { return error_class; }
   int next_number() override { return 0; }
   bool is_homogeneous() override { return true; }
+  bool has_debugger() override { return debugger_; }
   void tell(const _proc& process, const char* what) override {
     EXPECT_EQ(&process, members_[1]);
     told_.emplace_back(what);
@@ -117,6 +124,7 @@ class QuietEngine : public testing::Test, public MpiLayer {
   _comm communicator_{};
   std::deque<_req> requests_{};
   int active_ = 0;
+  bool debugger_ = false;
   std::vector<std::string> told_{};
   RequestEngine engine_{*this, 64};
   char memory_[256] = {};

@@ -57,6 +57,38 @@ TEST_F(RequestEngineTest, DebuggersFindWhatNobodyHasAskedFor) {
   EXPECT_EQ(lam_ssi_rpi_cbuf_find(&wanted), nullptr);
 }
 
+TEST_F(RequestEngineTest, WithoutADebuggerOnlyTheOldestAreShown) {
+  constexpr int kFew = ShownMessages::kFew, kMany = kFew + 3;
+  for (int n = 0; n < kMany; ++n) complete(arrive(message(static_cast<std::uint32_t>(n), n), 1));
+  const auto is_shown = [](int tag) {
+    lam_ssi_rpi_envl wanted{0, tag, 0, 1, 0, 0};
+    return lam_ssi_rpi_cbuf_find(&wanted) != nullptr;
+  };
+  EXPECT_TRUE(is_shown(0));
+  EXPECT_TRUE(is_shown(kFew - 1));
+  EXPECT_FALSE(is_shown(kFew));
+  receive(1, kFew, memory_, 1);  // the first of those that are not shown
+  receive(1, 3, memory_, 1);
+  EXPECT_TRUE(is_shown(kFew + 1)) << "the next one, in the place of one that was received";
+  EXPECT_FALSE(is_shown(kFew + 2));
+  debugger_ = world_.idle = true;
+  EXPECT_EQ(engine_.advance(nullptr, true), 0);
+  EXPECT_TRUE(is_shown(kFew + 2)) << "a debugger is there, as was seen while nothing else was to do";
+  complete(arrive(message(kMany, kMany), 1));
+  EXPECT_TRUE(is_shown(kMany));
+}
+
+// It has come meanwhile, and the process was never idle.
+TEST_F(RequestEngineTest, ADebuggerIsNoticedWhileMessagesCome) {
+  constexpr std::uint32_t kMany = ShownMessages::kFew + ShownMessages::kBetweenLooks + 2;
+  for (std::uint32_t n = 0; n < kMany; ++n) {
+    if (n > ShownMessages::kFew) debugger_ = true;
+    complete(arrive(message(n, static_cast<int>(n)), 1));
+  }
+  lam_ssi_rpi_envl wanted{0, static_cast<int>(kMany) - 1, 0, 1, 0, 0};
+  EXPECT_NE(lam_ssi_rpi_cbuf_find(&wanted), nullptr);
+}
+
 TEST_F(RequestEngineTest, WhatNoPeerSendsIsRefused) {
   EXPECT_EQ(arrive(message(0, 5), std::uint64_t{INT32_MAX} + 1).when_done.function, nullptr);
   EXPECT_EQ(engine_.arriving({1, {}, 0}).when_done.function, nullptr);

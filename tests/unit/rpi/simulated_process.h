@@ -67,6 +67,7 @@ class SimulatedProcess final : public MpiLayer {
   int error_of(int error_class) override { return error_class + 1000; }
   int next_number() override { return next_number_; }
   bool is_homogeneous() override { return true; }
+  bool has_debugger() override { return false; }
   void tell(const _proc&, const char*) override {}
 
  private:
