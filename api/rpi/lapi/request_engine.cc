@@ -12,6 +12,8 @@
 namespace openlapi::rpi {
 namespace {
 
+constexpr int kMostSteps = 64;  // of the World in a call, while requests end
+
 bool sends(const _req& request) { return request.rq_type != LAM_RQIRECV && request.rq_type != LAM_RQIPROBE; }
 
 // LAM marks communicators that have lost a node.
@@ -67,6 +69,7 @@ int RequestEngine::build(MPI_Request request) {
 
 int RequestEngine::start(MPI_Request request) {
   RequestState& state = *request_state_of(request);
+  some_handled_ = some_handled_ || request->rq_hdlr != nullptr;
   if (request->rq_rank != MPI_ANY_SOURCE && peer_state_of(request->rq_proc) == nullptr) return fail(ESRCH);
   try {
     if (is_dead(*request->rq_comm)) {
@@ -132,14 +135,27 @@ bool RequestEngine::fail_last_hopeless(MPI_Request first) {
   return some;
 }
 
-// The list before anything moves, in one walk: it may be long. Whether sleeping is allowed as far as it goes, unless
-// something has changed; nothing: a request could not be started.
-std::optional<bool> RequestEngine::prepare(MPI_Request first) {
+// LAM adds requests at the end of its list, and none leaves it that has not ended. What else it may have changed, the
+// death of a node and requests that it ends itself, is looked for now and then, and before this process sleeps.
+MPI_Request RequestEngine::first_new(MPI_Request first) {
+  const bool is_known = last_seen_ != nullptr && has_hope(*last_seen_) && !some_handled_ && !receives_.some_have_left();
+  if (first == nullptr || !is_known || ++short_walks_ == kShortWalks) {
+    short_walks_ = 0;
+    return first;
+  }
+  return last_seen_->rq_next;
+}
+
+// The list in one walk: it may be long. Whether sleeping is allowed as far as it goes, unless something has changed;
+// nothing: a request could not be started.
+std::optional<bool> RequestEngine::prepare(MPI_Request first, bool block) {
   bool may_sleep = true, some_hopeless = false;
-  for (MPI_Request request = first; request != nullptr; request = request->rq_next) {
+  for (MPI_Request request = block ? first : first_new(first); request != nullptr; request = request->rq_next) {
+    ++looked_at_;
     if (request->rq_state == LAM_RQSINIT && !around_.layer().start_request(request)) return std::nullopt;
     if (request->rq_state == LAM_RQSDONE && is_waited_for(*request)) may_sleep = false;
     if (end_on_dead_communicator(request)) may_sleep = false;
+    if (has_hope(*request)) last_seen_ = request;
     if (!receives_.is_hopeless(*request)) continue;
     some_hopeless = true;
     if (request->rq_rank == MPI_ANY_SOURCE) continue;
@@ -150,23 +166,31 @@ std::optional<bool> RequestEngine::prepare(MPI_Request first) {
   return may_sleep;
 }
 
+// While receives ask, all that is here is taken: LAM walks through all requests after each call.
 void RequestEngine::move(bool block) {
-  const bool moved = around_.world().progress(block);
+  bool moved = around_.world().progress(block);
   receives_.do_postponed();
   if (block && !moved) receives_.look_for_debugger();
+  for (int more = 0; moved && more < kMostSteps && around_.has_changed() && receives_.some_ask(); ++more) {
+    moved = around_.world().progress(false);
+    receives_.do_postponed();
+  }
 }
 
 int RequestEngine::advance(MPI_Request first, bool block) {
   around_.take_changed();
-  const std::optional<bool> may_sleep = prepare(first);
+  move(false);
+  if (around_.take_changed()) return 1;
+  const std::optional<bool> may_sleep = prepare(first, block);
   if (!may_sleep) return LAMERROR;
-  move(block && *may_sleep && !around_.has_changed());  // what was started may have ended, or ended another one
+  if (block && *may_sleep && !around_.has_changed()) move(true);  // what was started may have ended, or ended another
   return around_.take_changed() ? 1 : 0;
 }
 
 int RequestEngine::destroy(MPI_Request request) {
   std::unique_ptr<RequestState> state(request_state_of(request));
   request->rq_rpi = nullptr;
+  if (last_seen_ == request) last_seen_ = nullptr;
   if (state == nullptr) return 0;
   receives_.forget(*state);
   if (!sends_.forget(*state)) state.release();

@@ -17,6 +17,9 @@ namespace openlapi::rpi {
 // Not thread safe: one thread at a time is in it or in its World.
 class RequestEngine final : public WorldListener {
  public:
+  // Calls of advance() that may look at what is new only, until all requests are looked at again.
+  static constexpr unsigned kShortWalks = 1024;
+
   // `most_short`: bytes of the longest message that goes with its envelope.
   RequestEngine(MpiLayer& layer, std::size_t most_short) : around_(layer), sends_(around_, most_short) {}
   // The World calls nothing any more.
@@ -59,12 +62,15 @@ class RequestEngine final : public WorldListener {
   // Messages that no peer of ours can have sent.
   std::uint64_t refused() const { return refused_; }
   std::uint64_t matching_steps() const { return receives_.matching_steps(); }
+  // Requests of advance()'s lists that were looked at: what a call of it costs.
+  std::uint64_t looked_at() const { return looked_at_; }
 
  private:
   void leave(PeerState& peer);
   Landing refuse(PeerState& from, const char* why);
   void tell_once(bool& told, const PeerState& peer, const char* what);
-  std::optional<bool> prepare(MPI_Request first);
+  MPI_Request first_new(MPI_Request first);
+  std::optional<bool> prepare(MPI_Request first, bool block);
   void fail_hopeless(MPI_Request request);
   bool fail_last_hopeless(MPI_Request first);
   bool end_on_dead_communicator(MPI_Request request);
@@ -76,6 +82,10 @@ class RequestEngine final : public WorldListener {
   ReceiveRequests receives_{around_};
   std::vector<std::unique_ptr<PeerState>> peers_{};  // by number
   std::uint64_t refused_ = 0;
+  MPI_Request last_seen_ = nullptr;  // of the list at the last walk, of those that had not ended
+  bool some_handled_ = false;        // requests with handlers, which begin them anew in their place
+  unsigned short_walks_ = 0;         // since all were looked at
+  std::uint64_t looked_at_ = 0;
 };
 
 }  // namespace openlapi::rpi

@@ -330,5 +330,57 @@ TEST_F(RequestEngineTest, ManyMessagesAndReceivesCostNoMoreEach) {
   EXPECT_LE(engine_.matching_steps(), 4U * kMany);
 }
 
+// As MPI_Irecv does: LAM calls advance after each.
+TEST_F(RequestEngineTest, PostingManyReceivesLooksAtEachOnce) {
+  constexpr int kMany = 1000;
+  _req* last = nullptr;
+  for (int n = 0; n < kMany; ++n) {
+    _req& request = receive(1, n, memory_, 1);
+    if (last != nullptr) last->rq_next = &request;
+    last = &request;
+    EXPECT_EQ(engine_.advance(&requests_.front(), false), 0);
+  }
+  EXPECT_LE(engine_.looked_at(), 2U * kMany);
+  _req& late = build(LAM_RQIRECV, 1, kMany, memory_, 1);
+  last->rq_next = &late;
+  EXPECT_EQ(engine_.advance(&requests_.front(), false), 0);
+  EXPECT_EQ(late.rq_state, LAM_RQSSTART) << "what is new was started";
+}
+
+TEST_F(RequestEngineTest, WhatHasChangedIsToldBeforeAllAreLookedAt) {
+  _req& request = receive(1, 5, memory_, 1);
+  request.rq_flags |= LAM_RQFBLOCK;
+  world_.on_progress = [&] { complete(arrive(message(0, 5), 1)); };
+  EXPECT_EQ(engine_.advance(&request, true), 1);
+  EXPECT_EQ(engine_.looked_at(), 0U);
+}
+
+// Where a new request is to be found is known from one that was there: it may be gone, or one-sided, which begins anew
+// in its place.
+TEST_F(RequestEngineTest, AllAreLookedAtWhenItIsNotKnownWhatIsNew) {
+  _req& gone = receive(1, 5, memory_, 1);
+  engine_.advance(&gone, false);
+  engine_.destroy(&gone);
+  _req& first = build(LAM_RQIRECV, 1, 6, memory_, 1);
+  EXPECT_EQ(engine_.advance(&first, false), 0);
+  EXPECT_EQ(first.rq_state, LAM_RQSSTART) << "the one before it was destroyed";
+  _req& handled = build(LAM_RQIRECV, 1, 7, memory_, 1);
+  handled.rq_hdlr = [](MPI_Request) { return 0; };
+  _req& last = build(LAM_RQIRECV, 1, 8, memory_, 1);
+  first.rq_next = &handled;
+  handled.rq_next = &last;
+  engine_.advance(&first, false);
+  complete(arrive(message(0, 7), 1));
+  EXPECT_EQ(handled.rq_state, LAM_RQSDONE);
+  handled.rq_state = LAM_RQSINIT;
+  engine_.advance(&first, false);
+  EXPECT_EQ(handled.rq_state, LAM_RQSSTART);
+  communicator_.c_flags |= LAM_CLDEAD;
+  for (unsigned n = 0; n < RequestEngine::kShortWalks && first.rq_state != LAM_RQSDONE; ++n) {
+    engine_.advance(&first, false);
+  }
+  EXPECT_EQ(first.rq_status.MPI_ERROR, MPI_ERR_LOCALDEAD) << "in the end";
+}
+
 }  // namespace
 }  // namespace openlapi::rpi

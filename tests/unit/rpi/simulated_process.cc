@@ -175,7 +175,8 @@ void SimulatedProcess::fast_send(unsigned to) {
                                 message.tag, &communicators_[static_cast<std::size_t>(message.context)]});
   job_.network.announce(-1);
   job_.network.patience = -1;
-  const bool failed = error == 1000 + MPI_ERR_LOCALDEAD && job_.network.knows_dead(rank_, to);
+  const bool is_gone = job_.network.knows_dead(rank_, to) || job_.network.knows_left(rank_, to);
+  const bool failed = error == 1000 + MPI_ERR_LOCALDEAD && is_gone;
   job_.expect(error == MPI_SUCCESS || failed, "a fast send failed");
 }
 
