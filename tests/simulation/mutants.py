@@ -414,16 +414,15 @@ ENGINES = {
         "api/rpi/lapi/receive_requests.cc", "a receive that was cancelled has a message",
         [("    const bool is_waiting = waits(*state.request);\n", "    const bool is_waiting = true;\n")]),
     "truncation_flag_lost": (
-        "api/rpi/lapi/receive_requests.cc", "nobody is told that a message was longer than the room for it",
-        [("  if (arrival.length > room_of(request)) request.rq_flags |= LAM_RQFTRUNC;\n", "")]),
+        "api/rpi/lapi/surroundings.cc", "nobody is told that a message was longer than the room for it",
+        [("  if (message.truncated) request->rq_flags |= LAM_RQFTRUNC;\n", "")]),
     "length_of_a_truncated_one": (
         "api/rpi/lapi/receive_requests.cc", "a truncated message has its whole length in the status",
-        [("tell_message(request, arrival, std::min(arrival.length, room_of(request)));",
-          "tell_message(request, arrival, arrival.length);")]),
+        [("told_of(arrival, std::min(arrival.length, room_of(request)));", "told_of(arrival, arrival.length);")]),
     "probe_takes_the_message": (
         "api/rpi/lapi/receive_requests.cc", "what a probe has seen is gone",
-        [("      tell_message(request, *arrival, arrival->length);\n      return around_.finish(&request);\n",
-          "      tell_message(request, *arrival, arrival->length);\n      remove_unasked(*arrival);\n      return around_.finish(&request);\n")]),
+        [("told_of(*arrival, arrival->length));\n      return around_.finish(&request);\n",
+          "told_of(*arrival, arrival->length));\n      remove_unasked(*arrival);\n      return around_.finish(&request);\n")]),
     "receive_behind_a_probe": (
         "api/rpi/lapi/receive_requests.cc", "a message that answers a probe does not go to the receive behind it",
         [("    around_.finish(state.request);\n  }\n  return nullptr;\n",
@@ -448,8 +447,27 @@ ENGINES = {
         [("    ++moving_;\n    if (ahead == 0) follow(from);\n", "    if (ahead == 0) follow(from);\n"),
          ("  --moving_;\n  arrival.complete = true;\n", "  arrival.complete = true;\n")]),
     "number_of_the_sender_lost": (
-        "api/rpi/lapi/receive_requests.cc", "a received message has not its sender's number",
-        [("  request.rq_seq = arrival.envelope.number;\n", "")]),
+        "api/rpi/lapi/surroundings.cc", "a received message has not its sender's number",
+        [("  request->rq_seq = message.number;\n", "")]),
+    "matched_before_what_waits": (
+        "api/rpi/lapi/receive_requests.cc", "a message meets a receive before another one that waits for the program's call",
+        [("  if (!noted_.empty()) return true;\n", "")]),
+    "cancelled_in_vain": (
+        "api/rpi/lapi/receive_requests.cc", "a receive that the program may cancel meets a message outside its calls",
+        [("(!matches_outside_ || is_probe(*first)", "(is_probe(*first)")]),
+    "probe_answered_outside": (
+        "api/rpi/lapi/receive_requests.cc", "a probe is taken for a receive outside the program's calls",
+        [("(!matches_outside_ || is_probe(*first) || is_one_sided(*first))",
+          "(!matches_outside_ || is_one_sided(*first))")]),
+    "news_overtaken": (
+        "api/rpi/lapi/surroundings.cc", "a request ends before it is told which message it has met",
+        [("  if (!outside_ && !state.news.is_listed) return nullptr;\n", "  if (!outside_) return nullptr;\n")]),
+    "request_touched_outside": (
+        "api/rpi/lapi/surroundings.cc", "a request of the MPI layer changes outside the program's calls",
+        [("  if (!outside_ && !state.news.is_listed) return nullptr;\n", "  if (!state.news.is_listed) return nullptr;\n")]),
+    "loss_before_what_waits": (
+        "api/rpi/lapi/request_engine.cc", "who is lost is told before what came from him",
+        [("if (around_.is_outside() || is_unsettled()) return losses_", "if (losses_.size() == 1000) return losses_")]),
     "left_overs_of_a_process": (
         "api/rpi/lapi/receive_requests.cc", "messages of a process that is finalised stay",
         [("    if (arrival.from == &peer) ignore(arrival);\n",

@@ -18,10 +18,19 @@ std::uint64_t room_of(const _req& request) { return static_cast<std::uint64_t>(s
 
 bool waits(const _req& request) { return request.rq_state == LAM_RQSSTART && (request.rq_flags & LAM_RQFCANCEL) == 0; }
 
-void tell_message(_req& request, const Arrival& arrival, std::uint64_t length) {
-  request.rq_seq = arrival.envelope.number;
-  request.rq_proc = arrival.from->process;
-  lam_ssi_rpi_fill_mpi_status(&request, arrival.envelope.rank, arrival.envelope.tag, static_cast<int>(length));
+MetMessage told_of(const Arrival& arrival, std::uint64_t length) {
+  return {.from = arrival.from->process,
+          .rank = arrival.envelope.rank,
+          .tag = arrival.envelope.tag,
+          .number = arrival.envelope.number,
+          .length = static_cast<int>(length)};
+}
+
+bool is_probe(const RequestState& state) { return state.request->rq_type == LAM_RQIPROBE; }
+
+// LAM may end such a receive itself.
+bool is_one_sided(const RequestState& state) {
+  return (state.request->rq_marks & (LAM_RQFOSORIG | LAM_RQFOSTARG)) != 0;
 }
 
 std::span<_proc* const> possible_senders(const _comm& communicator) {
@@ -41,7 +50,7 @@ void ReceiveRequests::start(RequestState& receive) {
   receive.wanted = {request.rq_cid, request.rq_rank, request.rq_tag};
   if (auto* arrival = static_cast<Arrival*>(unasked_.find(receive.wanted))) {
     if (request.rq_type == LAM_RQIPROBE) {
-      tell_message(request, *arrival, arrival->length);
+      around_.tell_message(&request, told_of(*arrival, arrival->length));
       return around_.finish(&request);
     }
     remove_unasked(*arrival);
@@ -138,6 +147,7 @@ Arrival& ReceiveRequests::make(PeerState& from, const Envelope& envelope, std::u
 
 void ReceiveRequests::remove(Arrival& arrival) {
   remove_unasked(arrival);
+  if (arrival.noted) noted_.remove(arrival);
   all_.remove(arrival);
   const std::unique_ptr<Arrival> last(&arrival);
 }
@@ -152,6 +162,12 @@ Landing ReceiveRequests::keep_overtaker(Arrival& arrival) {
 // The next of its process: the receive that it meets says where its data go. Nothing has changed when there is no
 // memory.
 Landing ReceiveRequests::accept(Arrival& arrival) {
+  if (has_to_wait(arrival)) {
+    const Landing landing = keep(arrival);
+    note(arrival);
+    ++arrival.from->next_in;
+    return landing;
+  }
   RequestState* receive = find_asking(arrival);
   const bool fits = receive != nullptr && !arrival.is_long() && arrival.length <= room_of(*receive->request);
   const Landing landing =
@@ -159,6 +175,31 @@ Landing ReceiveRequests::accept(Arrival& arrival) {
   receive == nullptr ? add_unasked(arrival) : meet(arrival, *receive);
   ++arrival.from->next_in;
   return landing;
+}
+
+// For the program's next call. Outside of calls probes are not answered, and whether a receive has been cancelled is
+// not known. What came first is matched first.
+bool ReceiveRequests::has_to_wait(const Arrival& arrival) {
+  if (!noted_.empty()) return true;
+  if (!around_.is_outside()) return false;
+  const auto* first = static_cast<const RequestState*>(posted_.find(arrival.wanted));
+  return first != nullptr && (!matches_outside_ || is_probe(*first) || is_one_sided(*first));
+}
+
+void ReceiveRequests::note(Arrival& arrival) {
+  noted_.push_back(arrival);
+  arrival.noted = true;
+}
+
+void ReceiveRequests::match_noted() {
+  while (Arrival* arrival = noted_.first()) {
+    RequestState* receive = find_asking(*arrival);
+    receive == nullptr ? add_unasked(*arrival) : meet(*arrival, *receive);
+    noted_.remove(*arrival);
+    arrival->noted = false;
+    if (receive != nullptr && arrival->complete) postponed_.push_back(*arrival);
+  }
+  do_postponed();
 }
 
 Landing ReceiveRequests::keep(Arrival& arrival) {
@@ -173,19 +214,31 @@ void ReceiveRequests::follow(PeerState& peer) {
     const auto next = peer.overtakers.find(peer.next_in);
     if (next == peer.overtakers.end()) return;
     Arrival& arrival = *next->second;
-    RequestState* receive = find_asking(arrival);
-    try {
-      receive == nullptr ? add_unasked(arrival) : meet(arrival, *receive);
-    } catch (const std::bad_alloc&) {
+    if (!follow(arrival)) {
       peer.stuck = true;
       stuck_.push_back(peer);
       return;
     }
-    if (receive != nullptr && arrival.complete) postponed_.push_back(arrival);
     peer.overtakers.erase(next);
     --overtakers_;
     ++peer.next_in;
   }
+}
+
+// False: there is no memory.
+bool ReceiveRequests::follow(Arrival& arrival) {
+  if (has_to_wait(arrival)) {
+    note(arrival);
+    return true;
+  }
+  RequestState* receive = find_asking(arrival);
+  try {
+    receive == nullptr ? add_unasked(arrival) : meet(arrival, *receive);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  if (receive != nullptr && arrival.complete) postponed_.push_back(arrival);
+  return true;
 }
 
 // Of what nobody will receive; the World may still be bringing its data.
@@ -196,15 +249,16 @@ void ReceiveRequests::ignore(Arrival& arrival) {
 }
 
 // The first receive that takes it, still posted. Probes before it are answered; what the MPI layer has cancelled is
-// passed by.
+// passed by. Outside of calls has_to_wait() has looked at it.
 RequestState* ReceiveRequests::find_asking(const Arrival& arrival) {
   while (Posted* first = posted_.find(arrival.wanted)) {
     RequestState& state = static_cast<RequestState&>(*first);
+    if (around_.is_outside()) return &state;
     const bool is_waiting = waits(*state.request);
     if (is_waiting && state.request->rq_type != LAM_RQIPROBE) return &state;
     withdraw(state);
     if (!is_waiting) continue;
-    tell_message(*state.request, arrival, arrival.length);
+    around_.tell_message(state.request, told_of(arrival, arrival.length));
     around_.finish(state.request);
   }
   return nullptr;
@@ -229,9 +283,9 @@ void ReceiveRequests::meet(Arrival& arrival, RequestState& receive) {
   arrival.receive = &receive;
   arrival.deliverable = true;
   receive.arrival = &arrival;
-  if (arrival.length > room_of(request)) request.rq_flags |= LAM_RQFTRUNC;
-  tell_message(request, arrival, std::min(arrival.length, room_of(request)));
-  around_.activate(&request);
+  MetMessage told = told_of(arrival, std::min(arrival.length, room_of(request)));
+  told.truncated = arrival.length > room_of(request);
+  around_.meet(&request, told);
 }
 
 void ReceiveRequests::when_complete(void* argument, Outcome outcome) {

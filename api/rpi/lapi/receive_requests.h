@@ -40,6 +40,12 @@ class ReceiveRequests {
   void lost(PeerState& peer);
   // The process is not touched again: what it has sent is no more, and nothing comes of it. Before its p_rpi is gone.
   void forget(PeerState& peer);
+  // Whether receives of the program may meet messages outside its calls: none is cancelled.
+  void match_outside(bool may) { matches_outside_ = may; }
+  // What came outside the program's calls, and waits for the next one: this one. Throws std::bad_alloc, and goes on
+  // when it is called again.
+  void match_noted();
+  bool has_noted() const { return !noted_.empty(); }
   // What could not be done inside arriving().
   void do_postponed();
 
@@ -58,7 +64,10 @@ class ReceiveRequests {
   void remove(Arrival& arrival);
   void ignore(Arrival& arrival);
   Landing keep(Arrival& arrival);
+  bool has_to_wait(const Arrival& arrival);
+  void note(Arrival& arrival);
   void follow(PeerState& peer);
+  bool follow(Arrival& arrival);
   RequestState* find_asking(const Arrival& arrival);
   void add_unasked(Arrival& arrival);
   void remove_unasked(Arrival& arrival);
@@ -83,10 +92,12 @@ class ReceiveRequests {
   LinkedList<Arrival, &Arrival::links> all_{};
   UnaskedArrivals all_unasked_{};
   ShownMessages shown_;
+  LinkedList<Arrival, &Arrival::noted_links> noted_{};
   LinkedList<Arrival, &Arrival::postponed_links> postponed_{};  // deliveries
   LinkedList<PeerState, &PeerState::stuck_links> stuck_{};
   std::uint64_t moving_ = 0, overtakers_ = 0;
   bool some_lost_ = false, some_left_ = false;
+  bool matches_outside_ = false;
   bool short_of_memory_ = false;  // since do_postponed() began
 };
 

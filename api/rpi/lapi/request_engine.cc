@@ -31,11 +31,13 @@ void RequestEngine::add_process(_proc& process) {
   peer.process = &process;
   peer.number = static_cast<Peer>(peers_.size() - 1);
   process.p_rpi = reinterpret_cast<lam_ssi_rpi_proc*>(&peer);
+  losses_.reserve(peers_.size());  // each is lost once
 }
 
 void RequestEngine::remove_process(_proc& process) {
   PeerState* peer = peer_state_of(&process);
   if (peer == nullptr) return;
+  settle();
   receives_.forget(*peer);
   sends_.lost(*peer);
   peer->process = nullptr;
@@ -43,10 +45,12 @@ void RequestEngine::remove_process(_proc& process) {
 }
 
 void RequestEngine::leave() {
+  settle();
   for (const auto& peer : peers_) leave(*peer);
 }
 
 void RequestEngine::leave(_proc& process) {
+  settle();
   if (PeerState* peer = peer_state_of(&process)) leave(*peer);
 }
 
@@ -72,6 +76,7 @@ int RequestEngine::start(MPI_Request request) {
   some_handled_ = some_handled_ || request->rq_hdlr != nullptr;
   if (request->rq_rank != MPI_ANY_SOURCE && peer_state_of(request->rq_proc) == nullptr) return fail(ESRCH);
   try {
+    settle();
     if (is_dead(*request->rq_comm)) {
       around_.fail_dead(request);
     } else {
@@ -169,16 +174,34 @@ std::optional<bool> RequestEngine::prepare(MPI_Request first, bool block) {
 // While receives ask, all that is here is taken: LAM walks through all requests after each call.
 void RequestEngine::move(bool block) {
   bool moved = around_.world().progress(block);
+  settle();
   receives_.do_postponed();
   if (block && !moved) receives_.look_for_debugger();
   for (int more = 0; moved && more < kMostSteps && around_.has_changed() && receives_.some_ask(); ++more) {
     moved = around_.world().progress(false);
+    settle();
     receives_.do_postponed();
   }
 }
 
+// The MPI layer is told what has happened since its last call, before anything else happens in this one. Throws
+// std::bad_alloc; what is left is told in the next call then.
+void RequestEngine::settle() {
+  if (!is_unsettled()) return;
+  around_.tell_news();
+  receives_.match_noted();
+  for (const Loss& loss : std::exchange(losses_, {})) lose(*peers_[loss.peer], loss.reason);
+  losses_.reserve(peers_.size());
+}
+
+void RequestEngine::outside(bool is) {
+  if (!is) receives_.do_postponed();
+  around_.set_outside(is);
+}
+
 int RequestEngine::advance(MPI_Request first, bool block) {
   around_.take_changed();
+  settle();
   move(false);
   if (around_.take_changed()) return 1;
   const std::optional<bool> may_sleep = prepare(first, block);
@@ -189,9 +212,10 @@ int RequestEngine::advance(MPI_Request first, bool block) {
 
 int RequestEngine::destroy(MPI_Request request) {
   std::unique_ptr<RequestState> state(request_state_of(request));
-  request->rq_rpi = nullptr;
+  around_.tell_news();
   if (last_seen_ == request) last_seen_ = nullptr;
   if (state == nullptr) return 0;
+  request->rq_rpi = nullptr;
   receives_.forget(*state);
   if (!sends_.forget(*state)) state.release();
   return 0;
@@ -224,7 +248,9 @@ void RequestEngine::end_in_vain(MPI_Request probe) {
 }
 
 bool RequestEngine::drain() {
+  settle();
   const bool moved = around_.world().progress(false);
+  settle();
   receives_.do_postponed();
   return moved;
 }
@@ -274,15 +300,21 @@ void RequestEngine::tell_once(bool& told, const PeerState& peer, const char* wha
 }
 
 void RequestEngine::lost(Peer peer, const char* reason) {
-  if (peer >= peers_.size() || peers_[peer]->process == nullptr) return;
-  peers_[peer]->lost = !peers_[peer]->left;
-  if (peers_[peer]->lost && !peers_[peer]->told_last) {
+  if (peer >= peers_.size()) return;
+  if (around_.is_outside() || is_unsettled()) return losses_.push_back({peer, reason});
+  lose(*peers_[peer], reason);
+}
+
+void RequestEngine::lose(PeerState& peer, const char* reason) {
+  if (peer.process == nullptr) return;
+  peer.lost = !peer.left;
+  if (peer.lost && !peer.told_last) {
     std::array<char, 160> text;
     std::snprintf(text.data(), text.size(), "is lost: %s", reason);
-    around_.layer().tell(*peers_[peer]->process, text.data());
+    around_.layer().tell(*peer.process, text.data());
   }
-  sends_.lost(*peers_[peer]);
-  receives_.lost(*peers_[peer]);
+  sends_.lost(peer);
+  receives_.lost(peer);
 }
 
 }  // namespace openlapi::rpi

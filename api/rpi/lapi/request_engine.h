@@ -48,7 +48,7 @@ class RequestEngine final : public WorldListener {
   int iprobe(MPI_Request request);
 
   // Whether nothing of this process is on its way: what it has sent has been taken, and what it was sent is here.
-  bool quiet() { return receives_.quiet() && around_.world().drained(); }
+  bool quiet() { return !is_unsettled() && receives_.quiet() && around_.world().drained(); }
   // One step towards that. False: nothing has moved. What is taken may be answered: nothing is on its way when all
   // processes have been quiet three times, with a barrier behind each (messages, reading them, saying so), taking these
   // steps also at the barriers, and none begins anything meanwhile.
@@ -58,6 +58,14 @@ class RequestEngine final : public WorldListener {
 
   Landing arriving(const IncomingMessage& message) override;
   void lost(Peer peer, const char* reason) override;
+  // Then the MPI layer's requests are not touched, and what happens to them is told in the next call of the functions
+  // above. A message for a probe, and one for a receive unless match_outside(true) was said, waits for that call, too,
+  // with all that come after it.
+  void outside(bool is) override;
+  // Whether no receive is cancelled any more: MPI_Cancel, which says nothing to the module, is not called.
+  void match_outside(bool may) { receives_.match_outside(may); }
+  // Something has happened outside that the next call tells.
+  bool is_unsettled() const { return around_.has_news() || receives_.has_noted() || !losses_.empty(); }
 
   // Messages that no peer of ours can have sent.
   std::uint64_t refused() const { return refused_; }
@@ -66,6 +74,13 @@ class RequestEngine final : public WorldListener {
   std::uint64_t looked_at() const { return looked_at_; }
 
  private:
+  struct Loss {
+    Peer peer;
+    const char* reason;
+  };
+
+  void settle();
+  void lose(PeerState& peer, const char* reason);
   void leave(PeerState& peer);
   Landing refuse(PeerState& from, const char* why);
   void tell_once(bool& told, const PeerState& peer, const char* what);
@@ -81,6 +96,7 @@ class RequestEngine final : public WorldListener {
   SendRequests sends_;
   ReceiveRequests receives_{around_};
   std::vector<std::unique_ptr<PeerState>> peers_{};  // by number
+  std::vector<Loss> losses_{};                       // outside the program's calls
   std::uint64_t refused_ = 0;
   MPI_Request last_seen_ = nullptr;  // of the list at the last walk, of those that had not ended
   bool some_handled_ = false;        // requests with handlers, which begin them anew in their place

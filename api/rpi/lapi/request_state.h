@@ -36,9 +36,26 @@ struct PeerState {
   bool is_gone() const { return lost || left; }
 };
 
+// What a receive or probe is told of the message that it has met.
+struct MetMessage {
+  _proc* from = nullptr;
+  int rank = 0, tag = 0, number = 0, length = 0;
+  bool truncated = false;
+};
+
+// What has happened to a request outside the program's calls: the MPI layer is told in the next one.
+struct News {
+  enum class Ending : std::uint8_t { none, done, peer_dead };
+  bool is_listed = false;
+  std::optional<MetMessage> met{};
+  Ending ending = Ending::none;
+};
+
 // Of a request; rq_rpi points here.
 struct RequestState : Posted {
   MPI_Request request = nullptr;
+  News news{};
+  ListLinks<RequestState> news_links{};
 
   // A receive or probe that is posted is in a list of all; so is a send that was destroyed. A receive that has met its
   // message knows it.
@@ -61,43 +78,48 @@ inline PeerState* peer_state_of(const _proc* process) {
 }
 inline RequestState* request_state_of(const _req* request) { return reinterpret_cast<RequestState*>(request->rq_rpi); }
 
-// The MPI layer above and the World below; moves requests on, as the MPI layer sees them.
+// The MPI layer above and the World below; moves requests on, as the MPI layer sees them. Outside the program's calls
+// the MPI layer's requests are the program's: it may cancel them. What moves then is news, and told later.
 class Surroundings {
  public:
   explicit Surroundings(MpiLayer& layer) : layer_(layer) {}
+  Surroundings(const Surroundings&) = delete;
+  Surroundings& operator=(const Surroundings&) = delete;
 
   MpiLayer& layer() { return layer_; }
   World& world() { return *world_; }
   void use(World& world) { world_ = &world; }
 
+  bool is_outside() const { return outside_; }
+  void set_outside(bool is) { outside_ = is; }
+  bool has_news() const { return !news_.empty(); }
+  // In a call of the program's.
+  void tell_news();
+
+  void tell_message(MPI_Request request, const MetMessage& message);
+  // It can be cancelled no more.
+  void meet(MPI_Request request, const MetMessage& message);
   // It can be cancelled no more.
   void activate(MPI_Request request) {
     request->rq_state = LAM_RQSACTIVE;
     changed_ = true;
   }
-  void finish(MPI_Request request) {
-    request->rq_state = LAM_RQSDONE;
-    layer_.request_ended();
-    changed_ = true;
-  }
-  void fail(MPI_Request request, int error_class) {
-    request->rq_status.MPI_ERROR = layer_.error_of(error_class);
-    finish(request);
-  }
+  void finish(MPI_Request request);
   // Because its peer is dead.
-  void fail_dead(MPI_Request request) {
-    const bool remote = (request->rq_comm->c_flags & LAM_CINTER) != 0;
-    fail(request, remote ? MPI_ERR_REMOTEDEAD : MPI_ERR_LOCALDEAD);
-  }
+  void fail_dead(MPI_Request request);
 
   // Since the last call of take_changed().
   bool has_changed() const { return changed_; }
   bool take_changed() { return std::exchange(changed_, false); }
 
  private:
+  News* news_of(MPI_Request request);
+
   MpiLayer& layer_;
   World* world_ = nullptr;
   bool changed_ = false;
+  bool outside_ = false;
+  LinkedList<RequestState, &RequestState::news_links> news_{};
 };
 
 }  // namespace openlapi::rpi

@@ -48,6 +48,8 @@ class WorldListener {
   // All that was outstanding with the peer has ended with Outcome::peer_lost before, or does so right after; messages
   // that have begun to arrive are among them. Called once for a peer. `reason`: for people, one line.
   virtual void lost(Peer peer, const char* reason) = 0;
+  // What is told until outside(false) is told by a thread of the World's own, while the program is in no call.
+  virtual void outside(bool /*is*/) {}
 
  protected:
   ~WorldListener() = default;

@@ -16,17 +16,19 @@ namespace {
 constexpr int kActs = 400, kMostRounds = 20'000;
 
 struct Trial {
-  explicit Trial(unsigned seed) : job(seed, 2 + seed % 7) {
+  explicit Trial(unsigned seed, bool with_threads = false) : job(seed, 2 + seed % 7) {
+    job.network.with_threads = with_threads;
     const unsigned count = 2 + seed % 7;
     for (unsigned rank = 0; rank < count; ++rank) {
       processes.push_back(std::make_unique<SimulatedProcess>(job, rank, count));
+      if (with_threads && rank % 2 == 0) processes.back()->cancel_nothing();
     }
     job.network.while_asleep = [this](Peer asleep) {
       each_living([&](SimulatedProcess& process) {
         if (&process != processes[asleep].get()) process.move();
       });
     };
-    job.network.on_arrival = [this](Peer process, int number) { job.model.arrived(process, number); };
+    job.network.on_arrival = [this](Peer process, int number) { processes[process]->arrives(number); };
   }
 
   template <class Work>
@@ -39,6 +41,11 @@ struct Trial {
   void act() {
     const Peer rank = static_cast<Peer>(job.below(processes.size()));
     if (job.network.is_dead(rank)) return;
+    if (job.network.with_threads) {
+      each_living([&](SimulatedProcess& process) {
+        if (job.below(2) == 0) process.move_outside();
+      });
+    }
     processes[rank]->act();
     if (job.below(2) == 0) processes[rank]->advance(job.below(2) == 0);
   }
@@ -76,7 +83,7 @@ struct Trial {
     }
     process.engine().leave();
     for (int round = 0; round < kMostRounds && !process.world().drained(); ++round) {
-      each_living([](SimulatedProcess& other) { other.engine().drain(); });
+      each_living([](SimulatedProcess& other) { other.drain(); });
     }
     job.expect(!process.has_active(), "a process that leaves does not end what it has begun");
     job.expect(process.world().drained(), "a process that leaves does not see its last words taken");
@@ -90,7 +97,7 @@ struct Trial {
       for (int round = 0; round < kMostRounds && !quiet; ++round) {
         quiet = true;
         each_living([&](SimulatedProcess& process) {
-          process.engine().drain();
+          process.drain();
           quiet = quiet && process.engine().quiet();
         });
       }
@@ -128,6 +135,46 @@ TEST_F(RequestSimulation, EveryReceiveGetsWhatMpiSays) {
     trial.finish();
     trial.drain();
     trial.each_living([&](SimulatedProcess& process) { EXPECT_EQ(process.engine().refused(), 0U) << "seed " << seed; });
+    ASSERT_TRUE(trial.job.mistakes.empty()) << told(seed, trial.job);
+  }
+}
+
+// Between the calls of the program, which cancels receives meanwhile in every other process.
+TEST_F(RequestSimulation, AThreadThatGoesOnBetweenCallsChangesNothing) {
+  for (const unsigned seed : seeds()) {
+    Trial trial(seed, true);
+    for (int n = 0; n < kActs && trial.job.mistakes.empty(); ++n) trial.act();
+    trial.finish();
+    trial.drain();
+    trial.each_living([&](SimulatedProcess& process) { EXPECT_EQ(process.engine().refused(), 0U) << "seed " << seed; });
+    ASSERT_TRUE(trial.job.mistakes.empty()) << told(seed, trial.job);
+  }
+}
+
+TEST_F(RequestSimulation, WhoHasAThreadDoesNotWaitForTheDeadEither) {
+  for (const unsigned seed : seeds()) {
+    Trial trial(seed, true);
+    for (int n = 0; n < kActs && trial.job.mistakes.empty(); ++n) {
+      if (n % 100 == 99 && trial.job.below(2) == 0) {
+        trial.job.exact = false;
+        trial.job.network.kill(static_cast<Peer>(trial.job.below(trial.processes.size())));
+      }
+      trial.act();
+    }
+    trial.finish();
+    ASSERT_TRUE(trial.job.mistakes.empty()) << told(seed, trial.job);
+  }
+}
+
+TEST_F(RequestSimulation, WhoLeavesIsNotDeadForThreadsEither) {
+  for (const unsigned seed : seeds()) {
+    Trial trial(seed, true);
+    for (int n = 0; n < kActs && trial.job.mistakes.empty(); ++n) {
+      const auto rank = static_cast<Peer>(trial.job.below(trial.processes.size()));
+      if (n % 100 == 99 && !trial.job.network.is_dead(rank)) trial.leave(rank);
+      trial.act();
+    }
+    trial.finish();
     ASSERT_TRUE(trial.job.mistakes.empty()) << told(seed, trial.job);
   }
 }

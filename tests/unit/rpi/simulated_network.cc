@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "api/rpi/lapi/envelope.h"
+
 namespace openlapi::rpi {
 namespace {
 
@@ -111,7 +113,8 @@ void SimulatedWorld::send_message(Peer peer, std::span<const std::byte> header, 
   flight->from = data.data();
   flight->length = data.size();
   flight->when_sent = when_sent;
-  flight->number = std::exchange(network_.announced_, -1);
+  const auto envelope = decode_envelope(header);
+  if (!envelope || !envelope->is_answer()) flight->number = std::exchange(network_.announced_, -1);
   if (network_.lost_[self_][peer]) return tell(when_sent, Outcome::peer_lost);
   if (peer != self_) return network_.add({Event::Kind::begins, peer, self_, flight});
   if (flight->number >= 0 && network_.on_arrival) network_.on_arrival(self_, flight->number);
@@ -139,15 +142,24 @@ void SimulatedWorld::has_left(Peer peer) {
   network_.add({Event::Kind::lost, self_, peer});
 }
 
-bool SimulatedWorld::progress(bool block) {
+bool SimulatedWorld::some_happen(std::size_t steps) {
   bool moved = false;
+  for (; steps > 0; --steps) moved = network_.happen(self_, *this) || moved;
+  return moved;
+}
+
+void SimulatedWorld::move_outside() {
+  listener_.outside(true);
+  some_happen(network_.random_() % 4);
+  listener_.outside(false);
+}
+
+bool SimulatedWorld::progress(bool block) {
   if (block && network_.patience >= 0 && network_.patience-- == 0)
     throw std::runtime_error("a process sleeps for ever");
   if (block && network_.of(self_) == 0 && network_.while_asleep) network_.while_asleep(self_);
-  for (std::size_t steps = network_.random_() % 4 + (block ? 1 : 0); steps > 0; --steps) {
-    moved = network_.happen(self_, *this) || moved;
-  }
-  return moved;
+  if (block && network_.with_threads) move_outside();
+  return some_happen(network_.random_() % 4 + (block ? 1 : 0));
 }
 
 // What it has sent is on its way no more.

@@ -47,13 +47,15 @@ class SimulatedNetwork {
   bool knows_dead(Peer process, Peer dead) const { return lost_[process][dead]; }
   bool empty() const { return events_.empty(); }
   std::size_t of(Peer process) const;
-  // The first message with data or without that `process` sends next has this number.
+  // The message with data or without that is sent next, and is no answer, has this number.
   void announce(int number) { announced_ = number; }
 
   // Told before the listener: message `number` begins to arrive.
   std::function<void(Peer, int)> on_arrival{};
   // How often a process may still sleep; below 0: as often as it likes. Then it throws.
   int patience = -1;
+  // Processes have a thread that goes on while they sleep.
+  bool with_threads = false;
   // A process that may sleep has nothing to do: others go on.
   std::function<void(Peer)> while_asleep{};
 
@@ -89,9 +91,13 @@ class SimulatedWorld final : public World {
   void give_up(Peer, const char*) override {}
   bool drained() override;
 
+  // What the process's thread would do, while its program is not in a call or sleeps in one.
+  void move_outside();
+
  private:
   friend class SimulatedNetwork;
   void begin(const Event& event);
+  bool some_happen(std::size_t steps);
 
   SimulatedNetwork& network_;
   Peer self_;

@@ -40,6 +40,29 @@ SimulatedProcess::~SimulatedProcess() {
   for (auto made = requests_.begin(); made != requests_.end();) made = destroy(made);
 }
 
+// ---- Its thread ----
+
+void SimulatedProcess::move_outside() {
+  is_outside_ = true;
+  world_.move_outside();
+  is_outside_ = false;
+}
+
+void SimulatedProcess::cancel_nothing() {
+  may_cancel_ = false;
+  engine_.match_outside(true);
+}
+
+// While a receive may be cancelled, what comes between two calls meets it in the next one.
+void SimulatedProcess::arrives(int number) {
+  if (may_cancel_ && is_outside_) return arrived_outside_.push_back(number);
+  job_.model.arrived(rank_, number);
+}
+
+void SimulatedProcess::begin_call() {
+  for (const int number : std::exchange(arrived_outside_, {})) job_.model.arrived(rank_, number);
+}
+
 // ---- As the MPI layer does it ----
 
 SimulatedRequest& SimulatedProcess::make(int type, const Wanted& peer, std::size_t size, bool persistent) {
@@ -62,6 +85,7 @@ SimulatedRequest& SimulatedProcess::make(int type, const Wanted& peer, std::size
 }
 
 void SimulatedProcess::start(SimulatedRequest& made) {
+  begin_call();
   _req& request = made.request;
   request.rq_flags = 0;
   request.rq_status = {MPI_UNDEFINED, MPI_UNDEFINED, MPI_SUCCESS, 0};
@@ -107,6 +131,7 @@ void SimulatedProcess::iprobe(const Wanted& wanted) {
 }
 
 int SimulatedProcess::advance(bool block) {
+  begin_call();
   MPI_Request first = nullptr;
   for (auto made = requests_.rbegin(); made != requests_.rend(); ++made) {
     if (made->waits_for_restart) continue;
@@ -164,6 +189,7 @@ SimulatedProcess::Requests::iterator SimulatedProcess::destroy(Requests::iterato
 // ---- Without a request ----
 
 void SimulatedProcess::fast_send(unsigned to) {
+  begin_call();
   const Wanted message{static_cast<int>(job_.below(kContexts)), static_cast<int>(rank_),
                        static_cast<int>(job_.below(kTags))};
   std::vector<char> buffer(job_.below(kMostShort + 1));
@@ -182,6 +208,7 @@ void SimulatedProcess::fast_send(unsigned to) {
 
 // Of what has come: a program of one thread would wait for the rest in vain.
 void SimulatedProcess::fast_receive(const Wanted& wanted) {
+  begin_call();
   if (!job_.exact || wanted.rank == MPI_ANY_SOURCE || !job_.model.unasked(rank_, wanted)) return;
   SimulatedRequest made;
   made.buffer.assign(job_.below(4) == 0 ? job_.below(80) + 1 : 500, kUntouched);
@@ -244,7 +271,7 @@ void SimulatedProcess::act() {
   }
   if (choice == 14) return receive(random_wanted(), 0, LAM_RQIPROBE, false);
   if (choice < 17) return iprobe(random_wanted());
-  SimulatedRequest* made = random_started_receive();
+  SimulatedRequest* made = may_cancel_ ? random_started_receive() : nullptr;
   if (choice > 18 || made == nullptr) return;
   cancel(*made);
   // Some are destroyed at once, without any progress between; persistent ones are back in INIT.
@@ -252,6 +279,7 @@ void SimulatedProcess::act() {
 }
 
 void SimulatedProcess::receive_rest() {
+  begin_call();
   for (int context = 0; context < kContexts; ++context) {
     const Wanted anything{context};
     // The dead have messages that only the model has, and wildcards fail.
@@ -263,6 +291,7 @@ void SimulatedProcess::receive_rest() {
 }
 
 void SimulatedProcess::cancel_rest() {
+  move();  // what has come outside of calls is matched
   for (auto made = requests_.begin(); made != requests_.end();) {
     if (made->request.rq_state == LAM_RQSSTART && !made->is_send) cancel(*made);
     made = made->waits_for_restart || is_over(made->request) ? destroy(made) : std::next(made);

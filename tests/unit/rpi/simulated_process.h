@@ -56,7 +56,20 @@ class SimulatedProcess final : public MpiLayer {
   void cancel_rest();
   int advance(bool block);
   // As another call of its program would.
-  void move() { engine_.advance(nullptr, false); }
+  void move() {
+    begin_call();
+    engine_.advance(nullptr, false);
+  }
+  // What its thread would do between two calls of the program.
+  void move_outside();
+  // It never cancels anything.
+  void cancel_nothing();
+  // Before the model is told: message `number` begins to arrive.
+  void arrives(int number);
+  void drain() {
+    begin_call();
+    engine_.drain();
+  }
   bool has_active() const { return active_ > 0; }
   RequestEngine& engine() { return engine_; }
   World& world() { return world_; }
@@ -72,6 +85,8 @@ class SimulatedProcess final : public MpiLayer {
 
  private:
   using Requests = std::list<SimulatedRequest>;
+
+  void begin_call();
 
   SimulatedRequest& make(int type, const Wanted& peer, std::size_t size, bool persistent);
   void start(SimulatedRequest& made);
@@ -101,6 +116,8 @@ class SimulatedProcess final : public MpiLayer {
   int next_number_ = 0;
   Requests requests_{};
   int active_ = 0;
+  bool may_cancel_ = true, is_outside_ = false;
+  std::vector<int> arrived_outside_{};  // matched in the next call
 };
 
 }  // namespace openlapi::rpi
