@@ -14,6 +14,7 @@ from unpacked_lam import output_of, run
 
 BUILT, INFO = pathlib.Path(sys.argv.pop()), pathlib.Path(sys.argv.pop()).resolve()
 PATHS = {"shared memory": ["LAPI_USE_SHM=only"], "UDP": ["LAPI_USE_SHM=no"]}
+THREAD = ["-ssi", "rpi_lapi_progress", 1]
 NETPIPE = [[], ["-a"], ["-a", "-2"], ["-S"]]  # both ways at once, synchronous sends
 
 
@@ -45,6 +46,16 @@ class LamLapiTest(unittest.TestCase):
                     with self.subTest(program, path=path, processes=processes):
                         done = self.lam.run_lapi(processes, program, variables=variables)
                         self.assertEqual(output_of(done), expected)
+                        done = self.lam.run_lapi(processes, program, variables=variables, options=THREAD)
+                        self.assertEqual(output_of(done), expected, "with a thread")
+
+    def test_a_thread_receives_while_both_compute(self):
+        """Neither calls MPI until both have seen that the data of a long message are there, and its sender is told."""
+        program = self.lam.compile_program("lam_overlap.c")
+        for path, variables in PATHS.items():
+            with self.subTest(path=path):
+                done = self.lam.run_lapi(2, program, variables=variables, options=THREAD)
+                self.assertEqual(output_of(done), "the data have come without a call\n")
 
     def test_netpipe_runs_to_its_end(self):
         """Debian's, unmodified; what it prints, but for the times."""
@@ -56,6 +67,9 @@ class LamLapiTest(unittest.TestCase):
             for path, variables in PATHS.items():
                 with self.subTest(path=path, options=options):
                     self.assertEqual(rows_of(self.lam.run_lapi(2, *program, variables=variables)), expected)
+                with self.subTest(path=path, options=options, thread=True):
+                    done = self.lam.run_lapi(2, *program, variables=variables, options=THREAD)
+                    self.assertEqual(rows_of(done), expected)
 
     def test_processes_that_are_spawned(self):
         program = self.lam.compile_program("lam_spawn.c")
@@ -63,6 +77,7 @@ class LamLapiTest(unittest.TestCase):
             with self.subTest(processes=processes):
                 expected = self.lam.mpirun(processes, program, rpi="tcp")
                 self.assertEqual(output_of(self.lam.run_lapi(processes, program)), expected)
+                self.assertEqual(output_of(self.lam.run_lapi(processes, program, options=THREAD)), expected)
 
     def test_all_hear_each_other_where_they_are_told_to(self):
         program = self.lam.compile_program("lam_messages.c")
@@ -117,7 +132,8 @@ class LamLapiTest(unittest.TestCase):
         program = self.lam.compile_program("lam_self.c")
         for name, value, allowed in (("short", "-5", "it is a number of bytes, 0 to 2147483647"),
                                      ("timeout", "9", "it is a number of seconds, 10 to 86400"),
-                                     ("timeout", "86401", "it is a number of seconds, 10 to 86400")):
+                                     ("timeout", "86401", "it is a number of seconds, 10 to 86400"),
+                                     ("progress", "2", "it is 0 or 1"), ("progress", "-1", "it is 0 or 1")):
             with self.subTest(name=name, value=value):
                 done = self.lam.run_lapi(1, "-ssi", f"rpi_lapi_{name}", value, program)
                 self.assertNotEqual(done.returncode, 0)

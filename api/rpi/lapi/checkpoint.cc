@@ -168,9 +168,9 @@ bool make_quiet(RequestEngine& engine, std::span<JoinedGroup> groups, std::strin
   return all(&QuietGroup::drain_all) && all(&QuietGroup::wait_for_other_groups) && all(&QuietGroup::rest);
 }
 
-std::unique_ptr<JoinedWorlds> open_again(WorldListener& listener, const JoinedWorlds::Open& open,
+std::unique_ptr<JoinedWorlds> open_again(WorldListener& listener, const JoinedWorlds::Open& open, ContextLock* lock,
                                          std::span<const JoinedGroup> groups, std::string& reason) {
-  auto worlds = std::make_unique<JoinedWorlds>(listener, open);
+  auto worlds = std::make_unique<JoinedWorlds>(listener, open, lock);
   for (const JoinedGroup& group : groups) {
     if (!group.is_used()) {
       worlds->leave_out(static_cast<Peer>(std::ranges::count(group.members, true, &JoinedGroup::Member::is_new)));

@@ -35,7 +35,7 @@ struct JoinedGroup {
 bool make_quiet(RequestEngine& engine, std::span<JoinedGroup> groups, std::string& reason);
 
 // New paths to all of them, which have the same numbers as before: all of them call it. Null: `reason` says why.
-std::unique_ptr<JoinedWorlds> open_again(WorldListener& listener, const JoinedWorlds::Open& open,
+std::unique_ptr<JoinedWorlds> open_again(WorldListener& listener, const JoinedWorlds::Open& open, ContextLock* lock,
                                          std::span<const JoinedGroup> groups, std::string& reason);
 
 // As open_again() and JoinedWorlds::add() are told of it.

@@ -55,13 +55,24 @@ bool JoinedWorlds::add(std::shared_ptr<Bootstrap> bootstrap, std::span<const Mem
 bool JoinedWorlds::renew_poller(std::string& reason) {
   std::vector<PolledWorld*> worlds;
   for (const std::unique_ptr<Part>& part : parts_) worlds.push_back(part->world.get());
-  auto poller = std::make_unique<WorldsPoller>(std::move(worlds), interruption_);
+  auto poller =
+      std::make_unique<WorldsPoller>(std::move(worlds), interruption_, WorldsPoller::Shared{lock_, &listener_});
   if (!poller->valid() || !interruption_.valid()) {
     reason = "no more file descriptors (ulimit -n)";
     return false;
   }
+  stop_thread();
+  if (lock_ != nullptr && !poller->start_thread(reason)) return false;
   poller_ = std::move(poller);
   return true;
+}
+
+void JoinedWorlds::stop_thread() {
+  if (poller_ != nullptr) poller_->stop_thread();
+}
+
+bool JoinedWorlds::start_thread(std::string& reason) {
+  return lock_ == nullptr || parts_.empty() || renew_poller(reason);
 }
 
 void JoinedWorlds::take_begun(Peer peer) {

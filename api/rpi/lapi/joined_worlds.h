@@ -19,7 +19,10 @@ class JoinedWorlds final : public World {
   // Opens paths to a group's processes, by Peer there. Null: `reason` says why.
   using Open = std::function<std::unique_ptr<PolledWorld>(JoinedJob& job, std::span<const WorldProcess> processes,
                                                           WorldListener& listener, std::string& reason)>;
-  JoinedWorlds(WorldListener& listener, Open open) : listener_(listener), open_(std::move(open)) {}
+  // With a lock a thread goes on while the program is in no call: everything but interrupt() is called by who has it,
+  // the end of this as well.
+  JoinedWorlds(WorldListener& listener, Open open, ContextLock* lock = nullptr)
+      : listener_(listener), open_(std::move(open)), lock_(lock) {}
 
   // A member of a group, with whom it may be known already.
   struct Member {
@@ -47,6 +50,13 @@ class JoinedWorlds final : public World {
   void expect_no_more(Peer peer) override;
   void give_up(Peer peer, const char* reason) override;
   bool drained() override;
+  // The end of a call of the program.
+  void end_call() {
+    if (poller_ != nullptr) poller_->end_call();
+  }
+  // Between these two the thread is not there. Starting it again: false, and `reason` says why.
+  void stop_thread();
+  bool start_thread(std::string& reason);
   // Goes on until it is, however long that takes: whoever never takes what was sent is dead some day, or a time-out is
   // over.
   void drain();
@@ -75,6 +85,7 @@ class JoinedWorlds final : public World {
 
   WorldListener& listener_;
   const Open open_;
+  ContextLock* const lock_;
   Peer self_ = 0;
   std::vector<PeerOfPart> reached_{};  // by Peer
   std::vector<std::unique_ptr<Part>> parts_{};

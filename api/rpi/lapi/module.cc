@@ -13,6 +13,8 @@
 #include <vector>
 
 #define LAM_SSI_RPI_1_1_0
+#include "api/context/context_lock.h"
+#include "api/rpi/lapi/cancel_calls.h"
 #include "api/rpi/lapi/checkpoint.h"
 #include "api/rpi/lapi/debugger.h"
 #include "api/rpi/lapi/endpoint_world.h"
@@ -30,6 +32,7 @@ namespace {
 
 constexpr int kPriority = 80;      // LAM's own have 75 at most
 constexpr int kMostShort = 16384;  // bytes of a message that goes with its envelope
+constexpr int kProgress = 0;       // 1: a thread goes on while the program is in no call
 constexpr int kTimeout = 900, kLeastTimeout = 10, kLongestTimeout = 86400;  // seconds without an answer
 
 class LamLayer final : public MpiLayer {
@@ -56,14 +59,18 @@ JoinedWorlds::Open over_transports(Nanoseconds timeout) {
 
 // From init to finalize.
 struct Running {
-  Running(std::size_t most_short, Nanoseconds timeout)
+  // Null lock: no thread goes on while the program is in no call.
+  Running(std::size_t most_short, Nanoseconds timeout, ContextLock* lock)
       : engine(layer, most_short),
         open(over_transports(timeout)),
-        worlds(std::make_unique<JoinedWorlds>(engine, open)) {}
+        lock(lock),
+        worlds(std::make_unique<JoinedWorlds>(engine, open, lock)) {}
 
   LamLayer layer;
   RequestEngine engine;
   const JoinedWorlds::Open open;
+  ContextLock* const lock;
+  CancelCalls cancels{};
   std::vector<_proc*> processes{};  // by Peer; null: it was finalised
   std::vector<JoinedGroup> groups{};
   std::unique_ptr<JoinedWorlds> worlds;  // ends before the engine that it calls
@@ -72,11 +79,33 @@ struct Running {
 };
 
 struct Parameters {
-  int priority = LAMERROR, most_short = LAMERROR, timeout = LAMERROR;
+  int priority = LAMERROR, most_short = LAMERROR, timeout = LAMERROR, progress = LAMERROR;
 };
 
 Parameters parameters;
 Running* running = nullptr;
+ContextLock thread_lock;  // of all that runs, while there is a thread
+
+// A call of the program's, without the thread meanwhile. LAM calls the module inside calls of the module, too.
+class Call {
+ public:
+  Call() : Call(running == nullptr ? nullptr : running->lock) {}
+  explicit Call(ContextLock* lock) : lock_(lock == nullptr || lock->owned_by_caller() ? nullptr : lock) {
+    if (lock_ != nullptr) lock_->lock();
+  }
+  ~Call() {
+    if (lock_ == nullptr) return;
+    const int error = errno;  // as the call has left it
+    if (running != nullptr && running->worlds != nullptr) running->worlds->end_call();
+    lock_->unlock();
+    errno = error;
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+ private:
+  ContextLock* const lock_;
+};
 
 int refuse(const std::string& what) {
   std::fprintf(stderr, "openlapi: rpi module 'lapi', process %d of its MPI_COMM_WORLD: %s\n",
@@ -87,6 +116,7 @@ int refuse(const std::string& what) {
 // No exception leaves the module.
 template <class Function>
 int without_exceptions(Function function) {
+  const Call call;
   try {
     return function();
   } catch (const std::bad_alloc&) {
@@ -107,7 +137,9 @@ int open_module(OPT*) {
   parameters.priority = lam_ssi_base_param_register_int("rpi", "lapi", "priority", nullptr, kPriority);
   parameters.most_short = lam_ssi_base_param_register_int("rpi", "lapi", "short", nullptr, kMostShort);
   parameters.timeout = lam_ssi_base_param_register_int("rpi", "lapi", "timeout", nullptr, kTimeout);
-  return parameters.priority >= 0 && parameters.most_short >= 0 && parameters.timeout >= 0 ? 1 : 0;
+  parameters.progress = lam_ssi_base_param_register_int("rpi", "lapi", "progress", nullptr, kProgress);
+  const bool all = parameters.priority >= 0 && parameters.most_short >= 0 && parameters.timeout >= 0;
+  return all && parameters.progress >= 0 ? 1 : 0;
 }
 
 int decline(const char* reason) {
@@ -166,9 +198,10 @@ int join(Running& run, const ProcessGroup& group, std::vector<_proc*> added) {
   return 0;
 }
 
-int begin(std::span<_proc* const> processes, int most_short, int timeout) {
-  auto begun =
-      std::make_unique<Running>(static_cast<std::size_t>(most_short), static_cast<Nanoseconds>(timeout) * kSecond);
+int begin(std::span<_proc* const> processes, int most_short, int timeout, ContextLock* lock) {
+  const Call call(lock);
+  auto begun = std::make_unique<Running>(static_cast<std::size_t>(most_short),
+                                         static_cast<Nanoseconds>(timeout) * kSecond, lock);
   ProcessGroup group;
   std::string reason;
   const bool was_spawned = (lam_myproc->p_mode & LAM_PCLIENT) != 0;
@@ -249,7 +282,10 @@ int build(MPI_Request request) {
   return without_exceptions([&] { return running->engine.build(request); });
 }
 int start(MPI_Request, MPI_Request request) {
-  return moving([&] { return running->engine.start(request); });
+  return moving([&] {
+    if (running->lock != nullptr) running->engine.match_outside(!running->cancels.may_come());
+    return running->engine.start(request);
+  });
 }
 int advance(MPI_Request first, int block) {
   return moving([&] { return running->engine.advance(first, block != 0); });
@@ -305,15 +341,23 @@ int interrupt() {
 int checkpoint_begins() {
   return moving([&] {
     std::string reason;
+    running->worlds->stop_thread();
     running->is_quiet = make_quiet(running->engine, running->groups, reason);
-    return running->is_quiet ? 0 : refuse(reason);
+    if (!running->is_quiet) {
+      refuse(reason);
+      if (!running->worlds->start_thread(reason)) refuse(reason);
+    }
+    return running->is_quiet ? 0 : LAMERROR;
   });
 }
 
 // The paths are still there.
 int job_continues() {
-  running->is_quiet = false;
-  return 0;
+  return moving([&] {
+    std::string reason;
+    const bool was_quiet = std::exchange(running->is_quiet, false);
+    return !was_quiet || running->worlds->start_thread(reason) ? 0 : refuse(reason);
+  });
 }
 
 int job_restarts() {
@@ -321,7 +365,7 @@ int job_restarts() {
     if (!std::exchange(running->is_quiet, false)) return refuse("no restart without a checkpoint before");
     std::string reason;
     running->worlds.reset();
-    auto worlds = open_again(running->engine, running->open, running->groups, reason);
+    auto worlds = open_again(running->engine, running->open, running->lock, running->groups, reason);
     if (worlds == nullptr) return refuse(reason);
     running->engine.use(*worlds);
     running->worlds = std::move(worlds);
@@ -358,8 +402,14 @@ const lam_ssi_rpi_actions_1_1_0_t* initialise_module(struct _proc** processes, i
     refuse("rpi_lapi_timeout=" + std::to_string(timeout) + " is not allowed: it is a number of seconds, 10 to 86400");
     return nullptr;
   }
+  const int progress = lam_ssi_base_param_lookup_int(parameters.progress);
+  if (progress != 0 && progress != 1) {
+    refuse("rpi_lapi_progress=" + std::to_string(progress) + " is not allowed: it is 0 or 1");
+    return nullptr;
+  }
   const std::span<_proc* const> all(processes, static_cast<std::size_t>(count));
-  return without_exceptions([&] { return begin(all, most_short, timeout); }) == 0 ? &actions : nullptr;
+  ContextLock* const lock = progress == 0 ? nullptr : &thread_lock;
+  return without_exceptions([&] { return begin(all, most_short, timeout, lock); }) == 0 ? &actions : nullptr;
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "api/rpi/lapi/worlds_poller.h"
 
 #include <algorithm>
+#include <cstring>
+#include <memory>
 #include <utility>
 
 namespace openlapi::rpi {
@@ -9,6 +11,7 @@ namespace {
 
 // After so long whoever waits looks round: LAM may have told something else.
 constexpr Nanoseconds kLongestWait = kSecond;
+constexpr Nanoseconds kLongestEnd = 86'400 * kSecond;  // of the thread, which makes a step at most
 
 std::vector<WakeSource*> sources_of(const std::vector<PolledWorld*>& worlds, Interruption& interruption) {
   std::vector<WakeSource*> all{&interruption};
@@ -23,12 +26,67 @@ bool any_is_blind(const std::vector<PolledWorld*>& worlds) {
   return std::ranges::any_of(worlds, [](const PolledWorld* world) { return world->waking().blind; });
 }
 
+// The program's thread, in a call that polls.
+class Inside {
+ public:
+  explicit Inside(Poller& poller) : poller_(poller) { poller_.enter(); }
+  ~Inside() { poller_.leave(); }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  Poller& poller_;
+};
+
 }  // namespace
 
-WorldsPoller::WorldsPoller(std::vector<PolledWorld*> worlds, Interruption& interruption)
+WorldsPoller::WorldsPoller(std::vector<PolledWorld*> worlds, Interruption& interruption, Shared shared)
     : worlds_(std::move(worlds)),
       interruption_(interruption),
+      shared_(shared),
       poller_(*this, worlds_.front()->waking().pace, sources_of(worlds_, interruption), any_is_blind(worlds_)) {}
+
+WorldsPoller::~WorldsPoller() { stop_thread(); }
+
+bool WorldsPoller::start_thread(std::string& reason) {
+  const int error = poller_.start({.name = "openlapi-rpi"});
+  if (error != 0) {
+    reason = std::string("no thread (rpi_lapi_progress): ") + std::strerror(error);
+    return false;
+  }
+  has_thread_ = true;
+  if (const std::shared_ptr<Bell> bell = poller_.set_interrupt_mode(true)) bell->ring();
+  return true;
+}
+
+void WorldsPoller::stop_thread() {
+  if (!std::exchange(has_thread_, false)) return;
+  poller_.request_stop();
+  shared_.lock->unlock();
+  poller_.join(kLongestEnd);
+  shared_.lock->lock();
+  thread_ = ContextLock::kNobody;
+}
+
+void WorldsPoller::lock() {
+  if (shared_.lock != nullptr) shared_.lock->lock();
+}
+
+void WorldsPoller::unlock() {
+  if (shared_.lock != nullptr) shared_.lock->unlock();
+}
+
+void WorldsPoller::hand_over_lock() {
+  if (shared_.lock != nullptr) shared_.lock->hand_over();
+}
+
+StepOutcome WorldsPoller::progress(Step which) {
+  const bool is_outside = has_thread_ && thread_ == this_thread();
+  if (is_outside) shared_.listener->outside(true);
+  const bool moved = step(which);
+  if (is_outside) shared_.listener->outside(false);
+  return {moved ? 1u : 0u, has_thread_ && shared_.lock->wanted()};
+}
 
 bool WorldsPoller::step(Step which) {
   bool moved = false;
@@ -39,17 +97,14 @@ bool WorldsPoller::step(Step which) {
 
 bool WorldsPoller::progress(bool block) {
   moved_ = is_over_ = false;
-  if (!block) {
-    if (!step(Step::first)) {
-      for (PolledWorld* world : worlds_) world->look();
-    }
-    return moved_;
+  const Inside inside(poller_);
+  if (block) {
+    began_ = clock_.now();
+    poller_.wait(*this);
+    interruption_.clear();
+  } else if (!step(Step::first)) {
+    for (PolledWorld* world : worlds_) world->look();
   }
-  began_ = clock_.now();
-  poller_.enter();
-  poller_.wait(*this);
-  poller_.leave();
-  interruption_.clear();
   return moved_;
 }
 

@@ -1,9 +1,12 @@
-// Makes Worlds move, and sleeps until any of them has something to do.
+// Makes Worlds move, and sleeps until any of them has something to do; with a lock also by a thread of its own, while
+// the program is in no call.
 #pragma once
 
 #include <atomic>
+#include <string>
 #include <vector>
 
+#include "api/context/context_lock.h"
 #include "api/rpi/lapi/polled_world.h"
 #include "dataplane/base/monotonic_clock.h"
 #include "dataplane/poller/poller.h"
@@ -38,26 +41,42 @@ class Interruption final : public WakeSource {
 
 class WorldsPoller final : private PolledEngine, private WaitCondition {
  public:
-  // At least one; all outlive it.
-  WorldsPoller(std::vector<PolledWorld*> worlds, Interruption& interruption);
+  // What the Worlds and their listener share with the thread. Null lock: there is none.
+  struct Shared {
+    ContextLock* lock = nullptr;
+    WorldListener* listener = nullptr;
+  };
+
+  // At least one World; all outlive it. With a lock everything is called by who has it.
+  WorldsPoller(std::vector<PolledWorld*> worlds, Interruption& interruption, Shared shared);
+  // Ends the thread.
+  ~WorldsPoller();
+  WorldsPoller(const WorldsPoller&) = delete;
+  WorldsPoller& operator=(const WorldsPoller&) = delete;
 
   // False: descriptors are exhausted.
   bool valid() const { return poller_.valid(); }
   // As of World.
   bool progress(bool block);
+  // The end of a call of the program in which Worlds were used.
+  void end_call() { poller_.after_call(); }
+
+  // Once. False: `reason` says why.
+  bool start_thread(std::string& reason);
+  // Releases the lock meanwhile.
+  void stop_thread();
 
  private:
-  // One thread at a time uses Worlds, and there is no other.
-  void lock() override {}
-  void unlock() override {}
-  void hand_over_lock() override {}
-  StepOutcome progress(Step which) override { return {step(which) ? 1u : 0u, false}; }
+  void lock() override;
+  void unlock() override;
+  void hand_over_lock() override;
+  StepOutcome progress(Step which) override;
   ArrivalWord arrival_word() override;
   void flush() override;
   bool has_work() override;
   Nanoseconds deadline() override;
   Nanoseconds now() override { return clock_.now(); }
-  void thread_begins() override {}
+  void thread_begins() override { thread_ = this_thread(); }
   void thread_ends() override {}
   void waits_long() override;
   bool holds() override { return moved_ || is_over_ || interruption_.is_raised(); }
@@ -66,6 +85,9 @@ class WorldsPoller final : private PolledEngine, private WaitCondition {
 
   const std::vector<PolledWorld*> worlds_;
   Interruption& interruption_;
+  const Shared shared_;
+  bool has_thread_ = false;
+  pthread_t thread_ = ContextLock::kNobody;  // once it has begun
   MonotonicClock clock_;
   bool moved_ = false;    // something has, since progress() began
   bool is_over_ = false;  // it has waited for long enough

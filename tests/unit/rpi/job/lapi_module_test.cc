@@ -18,19 +18,30 @@ void require(bool holds, const std::string& what) {
   if (!holds) throw Failure(what);
 }
 
-class LapiModuleTest : public testing::TestWithParam<const char*> {
+struct Way {
+  const char* shared_memory;
+  const char* progress;
+};
+
+class LapiModuleTest : public testing::TestWithParam<Way> {
  protected:
   LapiModuleTest() {
-    setenv("LAPI_USE_SHM", GetParam(), 1);
+    setenv("LAPI_USE_SHM", GetParam().shared_memory, 1);
+    setenv("LAM_MPI_SSI_rpi_lapi_progress", GetParam().progress, 1);
     setenv("LAM_MPI_SSI_rpi_lapi_short", "1000", 1);
   }
   ~LapiModuleTest() override {
     unsetenv("LAPI_USE_SHM");
+    unsetenv("LAM_MPI_SSI_rpi_lapi_progress");
     unsetenv("LAM_MPI_SSI_rpi_lapi_short");
   }
 };
-INSTANTIATE_TEST_SUITE_P(Paths, LapiModuleTest, testing::Values("only", "no"),
-                         [](const auto& each) { return std::string(each.param) == "no" ? "udp" : "shm"; });
+INSTANTIATE_TEST_SUITE_P(Paths, LapiModuleTest,
+                         testing::Values(Way{"only", "0"}, Way{"no", "0"}, Way{"only", "1"}, Way{"no", "1"}),
+                         [](const auto& each) {
+                           return std::string(each.param.shared_memory[0] == 'n' ? "udp" : "shm") +
+                                  (each.param.progress[0] == '1' ? "_thread" : "");
+                         });
 
 // Blocking operations of a process without requests: short and long, found and waited for, truncated.
 TEST_P(LapiModuleTest, FastMessagesGoToAndFro) {
