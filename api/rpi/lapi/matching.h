@@ -8,6 +8,7 @@
 #include <memory_resource>
 #include <unordered_map>
 
+#include "api/rpi/lapi/module_memory.h"
 #include "api/rpi/matching/wanted.h"
 #include "dataplane/base/linked_list.h"
 
@@ -39,7 +40,8 @@ class PostedList {
  private:
   using List = LinkedList<Posted, &Posted::links>;
 
-  std::pmr::unsynchronized_pool_resource pool_{};
+  ModuleMemory memory_{};
+  std::pmr::unsynchronized_pool_resource pool_{&memory_};
   std::pmr::unordered_map<Wanted, List, WantedHash> lists_{&pool_};
   // Lists that ask in each of the ways: those that nobody uses are not looked for.
   std::array<std::size_t, kWaysToAsk> in_use_{};
@@ -76,7 +78,8 @@ class UnaskedList {
  private:
   using List = LinkedList<Unasked::Place, &Unasked::Place::links>;
 
-  std::pmr::unsynchronized_pool_resource pool_{};
+  ModuleMemory memory_{};
+  std::pmr::unsynchronized_pool_resource pool_{&memory_};
   std::pmr::unordered_map<Wanted, List, WantedHash> lists_{&pool_};
   std::uint64_t steps_ = 0;
 };
