@@ -3,7 +3,7 @@
 
 #include <mutex>
 
-#include "api/context/context_lock.h"
+#include "api/lock/context_lock.h"
 
 namespace openlapi {
 namespace {

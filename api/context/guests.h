@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <memory>
 
-#include "api/context/context_lock.h"
 #include "api/context/context_part.h"
 #include "api/context/guest_calls.h"
 #include "api/include/lapi.h"
+#include "api/lock/context_lock.h"
 
 namespace openlapi {
 

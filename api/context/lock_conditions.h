@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <ctime>
 
-#include "api/context/context_lock.h"
+#include "api/lock/context_lock.h"
 
 namespace openlapi {
 

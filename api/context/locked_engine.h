@@ -1,8 +1,8 @@
 // The engine of a context with the lock that protects it: what the poller drives.
 #pragma once
 
-#include "api/context/context_lock.h"
 #include "api/context/context_part.h"
+#include "api/lock/context_lock.h"
 #include "dataplane/base/monotonic_clock.h"
 #include "dataplane/endpoint/endpoint.h"
 #include "dataplane/poller/poller.h"

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "api/context/context_lock.h"
 #include "api/context/context_part.h"
 #include "api/include/lapi.h"
+#include "api/lock/context_lock.h"
 #include "dataplane/host/handler_host.h"
 
 namespace openlapi {

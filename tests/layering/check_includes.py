@@ -98,13 +98,13 @@ MAY_INCLUDE = {
     "api/rpi": ["api/rpi/include", "api/rpi/matching", "control/ssi", "control/boot/include", "dataplane/base"],
     # The module `lapi`: a face of the engine, as the context is one.
     "api/rpi/lapi": ["api/rpi/include", "api/rpi/matching", "control/ssi", "control/boot/include", "control/client", "api/wiring",
-                     "api/context/context_lock.h", "dataplane/transport", "dataplane/endpoint", "dataplane/host", "dataplane/poller",
+                     "api/lock", "dataplane/transport", "dataplane/endpoint", "dataplane/host", "dataplane/poller",
                      "dataplane/base"],
     # What opens transports for any face, and knows of no face. It names two; those of user space are modules.
     "api/wiring": ["nic/links", "nic/modules", "nic/udp", "shm", "control/client", "dataplane/transport", "dataplane/endpoint", "dataplane/host", "dataplane/poller",
                    "dataplane/base"],
     "api/arguments": ["api/include", "api/wiring", "dataplane/layout", "dataplane/base"],
-    "api/context": ["api/context/context_lock.h", "api/include", "api/arguments", "api/wiring", "nic/modules", "shm", "control/client", "dataplane/transport",
+    "api/context": ["api/include", "api/arguments", "api/lock", "api/wiring", "nic/modules", "shm", "control/client", "dataplane/transport",
                     "dataplane/endpoint", "dataplane/sync", "dataplane/peers",
                     "dataplane/counter", "dataplane/host", "dataplane/layout", "dataplane/poller", "dataplane",
                     "dataplane/base"],
@@ -112,7 +112,7 @@ MAY_INCLUDE = {
                     "dataplane/counter", "dataplane/host", "dataplane/layout",
                   "dataplane/base"],
     # A lock that a program's threads share with one of the library's.
-    "api/context/context_lock.h": ["dataplane/poller", "dataplane/base"],
+    "api/lock": ["dataplane/poller", "dataplane/base"],
     "api/fortran": ["api/include", "api/context"],
     # The tool, no part of the library: it asks every transport whether it is usable here.
     "api/info": ["api/include", "api/context", "api/wiring", "nic/udp", "shm", "control/base", "dataplane/poller"],

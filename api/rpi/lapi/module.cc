@@ -13,7 +13,7 @@
 #include <vector>
 
 #define LAM_SSI_RPI_1_1_0
-#include "api/context/context_lock.h"
+#include "api/lock/context_lock.h"
 #include "api/rpi/lapi/cancel_calls.h"
 #include "api/rpi/lapi/checkpoint.h"
 #include "api/rpi/lapi/debugger.h"

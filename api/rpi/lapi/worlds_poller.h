@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "api/context/context_lock.h"
+#include "api/lock/context_lock.h"
 #include "api/rpi/lapi/polled_world.h"
 #include "dataplane/base/monotonic_clock.h"
 #include "dataplane/poller/poller.h"

@@ -1,4 +1,4 @@
-#include "api/context/context_lock.h"
+#include "api/lock/context_lock.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/context/context_lock.h"
+#include "api/lock/context_lock.h"
 
 namespace openlapi {
 namespace {

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "api/context/context_lock.h"
+#include "api/lock/context_lock.h"
 #include "api/rpi/lapi/endpoint_world.h"
 #include "api/rpi/lapi/joined_worlds.h"
 #include "api/rpi/lapi/meeting_bootstrap.h"
