@@ -10,6 +10,7 @@ import tempfile
 
 import debian_archive
 
+HERE = pathlib.Path(__file__).resolve().parent
 PACKAGES = ["lam-runtime", "lam4-dev", "liblam4", "libltdl7", "libltdl-dev"]
 SECONDS = 120  # that one program may take: only what hangs needs them
 
@@ -32,7 +33,8 @@ def run(*command, **options):
 
 
 class UnpackedLam:
-    """A universe of these hosts, gone at the end of its with block, with its daemons."""
+    """A universe of these hosts, gone at the end of its with block, with its daemons; also when this program is killed
+    inside it."""
 
     def __init__(self, folder=None, packages=(), account="nobody", hosts=("localhost cpu=4",), **variables):
         """A folder that one of these has unpacked LAM into is taken as it is. The variables are the universe's."""
@@ -43,6 +45,9 @@ class UnpackedLam:
         if not self.tree.exists():
             self._unpack(packages)
         self.libraries = next(self.tree.rglob("liblam.so.4")).parent
+        self.before_libc = self.folder / "empty_parts.so"
+        if not self.before_libc.exists():
+            run("cc", "-O1", "-shared", "-fPIC", HERE / "empty_parts.c", "-o", self.before_libc)
         self.home = self.folder / "home"
         self.home.mkdir(exist_ok=True)
         (self.home / "hosts").write_text("".join(f"{host}\n" for host in hosts))
@@ -59,6 +64,11 @@ class UnpackedLam:
             shutil.copy(file, settings / ("lam-" + file.name))
 
     def __enter__(self):
+        # Halts it once nobody has the other end of its pipe any more.
+        left = self.folder if self._own_folder else ""
+        self._halt = subprocess.Popen(["sh", "-c", 'cat; "$@"; [ -z "$0" ] || rm -rf "$0"', left, *self.command("lamhalt")],
+                                      stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                      start_new_session=True)
         # It leaves a daemon behind that must not keep our pipes: its words go to a file.
         said = self.folder / "lamboot.log"
         with open(said, "w", encoding="utf-8") as log:
@@ -69,12 +79,13 @@ class UnpackedLam:
         return self
 
     def __exit__(self, *_):
-        subprocess.run(self.command("lamhalt"), stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=False)
+        self._halt.stdin.close()
+        self._halt.wait(timeout=SECONDS)
         if self._own_folder:
             self._own_folder.cleanup()
 
     def environment(self):
-        return {"LAMHOME": self.tree, "LD_LIBRARY_PATH": self.libraries, "HOME": self.home, "TMPDIR": self.home,
+        return {"LAMHOME": self.tree, "LD_LIBRARY_PATH": self.libraries, "LD_PRELOAD": self.before_libc, "HOME": self.home, "TMPDIR": self.home,
                 "LAM_MPI_SESSION_SUFFIX": "unpacked", "SHELL": "/bin/sh", "USER": self.user.pw_name,
                 "PATH": f"{self.tree}/bin:/usr/bin:/bin", **self.variables}
 
@@ -97,13 +108,9 @@ class UnpackedLam:
         return self.command("mpirun.lam", *words)
 
     def compile(self, source, program):
-        """An MPI program in C or Fortran; returns its name from LAM's folder, where mpirun starts it.
-
-        LAM's MPI_Init sends a first message whose empty body has an address that was never set: letters of the
-        program's path, where that is long, and then mostly one that the kernel refuses ("some error has occurred during
-        MPI_INIT", "Bad address"). So programs are never called by whole paths."""
+        """An MPI program in C or Fortran; returns its name from LAM's folder, where mpirun starts it."""
         compiler = ["gfortran", "-w", "-fallow-argument-mismatch"] if source.suffix == ".f90" else ["cc"]
         libraries = ["-llamf77mpi"] if source.suffix == ".f90" else []
-        run(*compiler, "-O1", source, "-o", self.home / program, f"-I{self.tree}/include/lam", f"-L{self.libraries}",
-            f"-L{self.tree}/lib/lam/lib", *libraries, "-lmpi", "-llam", "-lpthread", "-ldl", "-lutil")
+        run(*compiler, "-O1", "-rdynamic", source, "-o", self.home / program, f"-I{HERE.parents[1]}",
+            f"-I{self.tree}/include/lam", f"-L{self.libraries}", f"-L{self.tree}/lib/lam/lib", *libraries, "-lmpi", "-llam", "-lpthread", "-ldl", "-lutil")
         return f"./{program}"
