@@ -34,14 +34,19 @@ class LapiLam(UnpackedLam):
         """The finished job."""
         return self.started(self.words(processes, *program, variables=variables, options=options))
 
+    def script(self, before, program, words=""):
+        """What to start instead of a program: it does something before."""
+        script = self.home / "script"
+        script.write_text(f"#!/bin/sh\n{before}\nexec {program} {words}\n")
+        script.chmod(0o755)
+        return "./script"
+
     def survivor_says(self, program, kind, variables=(), options=(), last="class"):
         """What process 0 has said: up to the line that begins with the word `last`, or after the time that it may take."""
         said = self._said = self.home / f"said.{time.monotonic_ns()}"
-        script = self.home / "script"
-        script.write_text(f"#!/bin/sh\nexec {program} {kind} >{said}.$LAMRANK 2>{said}.$LAMRANK.errors\n")
-        script.chmod(0o755)
+        script = self.script("", program, f"{kind} >{said}.$LAMRANK 2>{said}.$LAMRANK.errors")
         # Without waiting: mpirun would end the survivor, which keeps what mpirun writes to.
-        words = self.mpirun_command(self.words(2, "./script", variables=variables, options=["-nw", *options]))
+        words = self.mpirun_command(self.words(2, script, variables=variables, options=["-nw", *options]))
         subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
         survivor, text = pathlib.Path(f"{said}.0"), ""
         until = time.monotonic() + SECONDS

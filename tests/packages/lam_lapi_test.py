@@ -2,7 +2,7 @@
 """MPI programs over the rpi module `lapi` in an untouched LAM/MPI 7.1.4: what they print is what they print over LAM's
 own modules.
 
-    lam_lapi_test.py LAPI_INFO FOLDER    where ssi_rpi_lapi.so is"""
+    lam_lapi_test.py LAPI_INFO LATER FOLDER    FOLDER: where ssi_rpi_lapi.so is; LATER: where one of a later version is"""
 import pathlib
 import re
 import shutil
@@ -12,7 +12,7 @@ import unittest
 from lam_lapi_jobs import HERE, LapiLam
 from unpacked_lam import output_of, run
 
-BUILT, INFO = pathlib.Path(sys.argv.pop()), pathlib.Path(sys.argv.pop()).resolve()
+BUILT, LATER, INFO = (pathlib.Path(sys.argv.pop()).resolve() for _ in range(3))
 PATHS = {"shared memory": ["LAPI_USE_SHM=only"], "UDP": ["LAPI_USE_SHM=no"]}
 THREAD = ["-ssi", "rpi_lapi_progress", 1]
 NETPIPE = [[], ["-a"], ["-a", "-2"], ["-S"]]  # both ways at once, synchronous sends
@@ -138,6 +138,20 @@ class LamLapiTest(unittest.TestCase):
                 done = self.lam.run_lapi(1, "-ssi", f"rpi_lapi_{name}", value, program)
                 self.assertNotEqual(done.returncode, 0)
                 self.assertIn(f"rpi_lapi_{name}={value} is not allowed: {allowed}", done.stderr)
+
+    def test_a_process_of_another_version(self):
+        """Both say which they have, and which the other one has."""
+        program = self.lam.compile_program("lam_self.c")
+        later = self.lam.folder / "later"
+        if not later.exists():
+            later.mkdir()
+            shutil.copy(LATER / "ssi_rpi_lapi.so", later)
+        script = self.lam.script(f"[ $LAMRANK = 0 ] || export LAM_MPI_SSI_base_module_path={later}", program)
+        done = self.lam.run_lapi(2, script)
+        self.assertNotEqual(done.returncode, 0)
+        for rank, own, other in ((0, 1, 2), (1, 2, 1)):
+            self.assertIn(f"openlapi: rpi module 'lapi', process {rank} of its MPI_COMM_WORLD: ", done.stderr)
+            self.assertIn(f"it is of version {other} of the rpi module 'lapi', and this process has version {own}", done.stderr)
 
     def test_a_negative_priority_declines_the_module(self):
         program = self.lam.compile_program("lam_self.c")

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -16,6 +17,7 @@ namespace openlapi::rpi {
 namespace {
 
 constexpr const char* kKeyOfJob = "rpi.lapi.key";
+constexpr const char* kNoMeeting = "rpi.lapi.none";  // says why
 
 class MeetingBootstrap final : public Bootstrap {
  public:
@@ -42,6 +44,7 @@ class MeetingBootstrap final : public Bootstrap {
   MeetingMessage message_with(std::vector<MeetingMessage::Entry> entries) const;
   bool take(std::uint32_t from, MeetingMessage& message, std::string& error);
   bool gather(std::vector<MeetingMessage::Entry>& all, std::string& error);
+  void call_off(const std::string& why);
   bool spread(std::vector<MeetingMessage::Entry> all, std::string& error);
   bool keep(const std::vector<MeetingMessage::Entry>& all, std::string& error);
 
@@ -84,7 +87,12 @@ bool MeetingBootstrap::take(std::uint32_t from, MeetingMessage& message, std::st
     error = "what process " + std::to_string(from) + " says cannot be understood: " + reason;
     return false;
   }
-  if (message.group == messages_->identity() && message.sender == from && message.round == round_) return true;
+  if (message.group == messages_->identity() && message.sender == from && message.round == round_) {
+    const auto none = std::ranges::find(message.entries, kNoMeeting, &MeetingMessage::Entry::key);
+    if (none == message.entries.end()) return true;
+    error.assign(reinterpret_cast<const char*>(none->value.data()), none->value.size());
+    return false;
+  }
   error = "process " + std::to_string(from) + " is in another meeting: it says that it is process " +
           std::to_string(message.sender) + " in round " + std::to_string(message.round) + " of " +
           (message.group == messages_->identity() ? "these processes" : "other processes") + ", and round " +
@@ -105,6 +113,14 @@ bool MeetingBootstrap::gather(std::vector<MeetingMessage::Entry>& all, std::stri
     }
   }
   return true;
+}
+
+// Nobody waits for the rest of it: those of other versions see in it which one this is.
+void MeetingBootstrap::call_off(const std::string& why) {
+  const auto text = std::as_bytes(std::span(why)).first(std::min<std::size_t>(why.size(), UINT16_MAX));
+  const std::vector<std::byte> bytes = encode(message_with({{0, kNoMeeting, {text.begin(), text.end()}}}));
+  std::string error;
+  for (std::uint32_t other = 1; other < size(); ++other) messages_->send(other, bytes, error);
 }
 
 bool MeetingBootstrap::spread(std::vector<MeetingMessage::Entry> all, std::string& error) {
@@ -134,7 +150,9 @@ bool MeetingBootstrap::keep(const std::vector<MeetingMessage::Entry>& all, std::
 bool MeetingBootstrap::exchange(std::string& error) {
   if (task() == 0) {
     std::vector<MeetingMessage::Entry> all = to_publish_;
-    return gather(all, error) && spread(std::move(all), error);
+    if (gather(all, error)) return spread(std::move(all), error);
+    call_off(error);
+    return false;
   }
   MeetingMessage everything;
   return messages_->send(0, encode(message_with(to_publish_)), error) && take(0, everything, error) &&

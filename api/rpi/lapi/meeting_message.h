@@ -11,7 +11,7 @@
 namespace openlapi::rpi {
 
 // Of the messages of this file, and of all that the module's processes say to each other later.
-inline constexpr std::uint32_t kModuleVersion = 1;
+extern const std::uint32_t kModuleVersion;
 
 struct MeetingMessage {
   struct Entry {

@@ -91,6 +91,25 @@ TEST(Meeting, RefusesOthers) {
   EXPECT_EQ(error, "process 1 publishes in the name of 0");
 }
 
+// Those who wait for the first process learn it at once; those of another version from its version.
+TEST(Meeting, TellsAllWhyThereIsNone) {
+  Post post;
+  std::vector<std::byte> bytes = encode({.group = 7, .sender = 2});
+  bytes[4] = std::byte{9};
+  post.send(2, 0, bytes);
+  std::string error, others_error;
+  std::thread other([&] { EXPECT_FALSE(open(post, 1, 3)->exchange(others_error)); });
+  EXPECT_FALSE(open(post, 0, 3)->exchange(error));
+  other.join();
+  EXPECT_EQ(
+      error,
+      "what process 2 says cannot be understood: it is of version 9 of the rpi module 'lapi', and this process has "
+      "version 1");
+  EXPECT_EQ(others_error, error);
+  ASSERT_TRUE(post.receive(0, 2, bytes));
+  EXPECT_EQ(bytes[4], std::byte{1});
+}
+
 TEST(MeetingMessage, IsOfOneVersion) {
   const MeetingMessage message{.group = 1, .sender = 2, .round = 3, .entries = {{2, "key", bytes_of("value")}}};
   std::vector<std::byte> bytes = encode(message);
