@@ -24,7 +24,8 @@ FOR_USERS = ["api/include/lapi.h", *("control/boot/include/" + name for name in 
                  "app_mgmt.h", "lam-ssi-rpi.h", "lam_mpi.h", "mpisys.h", "rpisys.h"))]
 # What is installed in one folder with others, which it names without theirs.
 BESIDE = {"api/rpi": "control/boot/include", "tests/unit/rpi": "control/boot/include"}
-NOT_ALONE = {"api/include/lapif.h"}  # Fortran's
+NOT_ALONE = {"api/include/lapif.h",         # Fortran's
+             "tests/packages/lam_talk.h"}  # for LAM's compiler, which finds mpi.h
 
 
 def library_flags():

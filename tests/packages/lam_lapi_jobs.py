@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import time
 
+from unpacked_lam import SECONDS as SECONDS_OF_A_PROGRAM
 from unpacked_lam import UnpackedLam
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -26,13 +27,35 @@ class LapiLam(UnpackedLam):
         return self.compile(HERE / source, source.partition(".")[0])
 
     def words(self, processes, *program, variables=(), options=()):
+        return [*options, "-np", processes, *self.parameters(variables), *program]
+
+    def parameters(self, variables=()):
+        """Of mpirun, for our module."""
         exported = ["-x", ",".join(variables)] if variables else []
-        return [*options, "-np", processes, *exported, "-ssi", "base_module_path", self.modules, "-ssi", "rpi", "lapi",
-                *program]
+        return [*exported, "-ssi", "base_module_path", self.modules, "-ssi", "rpi", "lapi"]
 
     def run_lapi(self, processes, *program, variables=(), options=()):
         """The finished job."""
         return self.started(self.words(processes, *program, variables=variables, options=options))
+
+    def connected_jobs(self, sizes, program, letters, parameters):
+        """What two jobs print that are started one after the other and connect (lam_connect.c): server, client."""
+        name = f"openlapi.{time.monotonic_ns()}"
+        both = []
+        for side, processes in zip(("server", "client"), sizes):
+            words = self.mpirun_command(["-np", processes, *parameters, program, side, name, letters])
+            both.append(subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                         stderr=subprocess.PIPE, text=True))
+        ended = []
+        for job in both:
+            try:
+                ended.append((*job.communicate(timeout=SECONDS_OF_A_PROGRAM), job.returncode))
+            except subprocess.TimeoutExpired:
+                job.kill()
+                ended.append((*job.communicate(), None))
+        if any(status != 0 for *_, status in ended):
+            raise RuntimeError(f"{program} {letters}: {ended}")
+        return [out for out, *_ in ended]
 
     def script(self, before, program, words=""):
         """What to start instead of a program: it does something before."""

@@ -79,6 +79,16 @@ class LamLapiTest(unittest.TestCase):
                 self.assertEqual(output_of(self.lam.run_lapi(processes, program)), expected)
                 self.assertEqual(output_of(self.lam.run_lapi(processes, program, options=THREAD)), expected)
 
+    def test_jobs_that_connect(self):
+        program = self.lam.compile_program("lam_connect.c")
+        for sizes, letters in (((3, 2), "ccccccccccj"), ((1, 1), "cj")):
+            expected = self.lam.connected_jobs(sizes, program, letters, ["-ssi", "rpi", "tcp"])
+            self.assertEqual([len(said.splitlines()) for said in expected], [len(letters)] * 2)
+            for path, variables in PATHS.items():
+                with self.subTest(path=path, sizes=sizes):
+                    parameters = self.lam.parameters(variables)
+                    self.assertEqual(self.lam.connected_jobs(sizes, program, letters, parameters), expected)
+
     def test_all_hear_each_other_where_they_are_told_to(self):
         program = self.lam.compile_program("lam_messages.c")
         for path, name in (("shared memory", "shm"), ("UDP", "udp")):

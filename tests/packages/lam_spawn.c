@@ -3,29 +3,9 @@
 #include <mpi.h>
 #include <stdio.h>
 
-#define CHILDREN 2
+#include "tests/packages/lam_talk.h"
 
-/* What each side has heard from the other. */
-static int talk(MPI_Comm between, int rank, int high) {
-  static int data[50000];
-  int remote, i, sum = 0;
-  MPI_Comm all;
-  MPI_Status status;
-  MPI_Request requests[8];
-  MPI_Comm_remote_size(between, &remote);
-  for (i = 0; i < 50000; ++i) data[i] = rank + i;
-  for (i = 0; i < remote; ++i) MPI_Isend(data, i % 2 == 0 ? 50000 : 10, MPI_INT, i, 4, between, &requests[i]);
-  for (i = 0; i < remote; ++i) {
-    static int got[50000];
-    MPI_Recv(got, 50000, MPI_INT, MPI_ANY_SOURCE, 4, between, &status);
-    sum += got[9] - status.MPI_SOURCE;
-  }
-  MPI_Waitall(remote, requests, MPI_STATUSES_IGNORE);
-  MPI_Intercomm_merge(between, high, &all);
-  MPI_Allreduce(&rank, &i, 1, MPI_INT, MPI_SUM, all);
-  MPI_Comm_free(&all);
-  return sum * 100 + i;
-}
+#define CHILDREN 2
 
 int main(int argc, char** argv) {
   int rank, turn;

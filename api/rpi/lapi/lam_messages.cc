@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
+#include <functional>
+#include <utility>
 
 #include "api/rpi/lapi/lam_host.h"
 #include "dataplane/base/monotonic_clock.h"
@@ -20,7 +22,7 @@ namespace {
 constexpr int kPieceWord = 0x4d504c4f;          // "OLPM": first of the words beside a piece
 constexpr int4 kEvents = 0x7ff90000;            // of our receivers: with their indices
 constexpr std::size_t kMostBytes = 256u << 20;  // of a message; more is no message of ours
-constexpr long kShortestNap = 20'000, kLongestNap = 5'000'000;  // nanoseconds between looks
+constexpr Nanoseconds kShortestNap = 20'000, kLongestNap = 5'000'000;  // between looks
 
 // What came while something else was waited for: LAM compares senders with less care than we need.
 struct Piece {
@@ -38,6 +40,11 @@ void keep(const nmsg& message) {
   const auto length = static_cast<std::size_t>(std::clamp(message.nh_length, 0, MAXNMSGLEN));
   if (kept_pieces().size() == kMostKept) kept_pieces().pop_front();
   kept_pieces().push_back({message, {message.nh_msg, message.nh_msg + length}});
+}
+
+std::function<void()>& step_while_waiting() {
+  static auto* step = new std::function<void()>;
+  return *step;
 }
 
 class LamMessages final : public ProcessMessages {
@@ -155,7 +162,7 @@ bool LamMessages::has_died(std::uint32_t process) const {
 bool LamMessages::receive_piece(std::uint32_t from, nmsg& message, std::string& error) {
   const nmsg wanted = message;
   const Nanoseconds begin = clock_.now();
-  timespec nap{0, kShortestNap};
+  Nanoseconds nap = kShortestNap;
   if (take_kept(from, message)) return true;
   for (bool dead = false;;) {
     if (ntry_recv(&message) == 0) {
@@ -177,8 +184,8 @@ bool LamMessages::receive_piece(std::uint32_t from, nmsg& message, std::string& 
     }
     message = wanted;
     dead = has_died(from);  // what it said before is looked for once more
-    nanosleep(&nap, nullptr);
-    nap.tv_nsec = std::min(2 * nap.tv_nsec, kLongestNap);
+    rest_between_looks(nap);
+    nap = std::min(2 * nap, kLongestNap);
   }
 }
 
@@ -220,6 +227,16 @@ bool LamMessages::receive(std::uint32_t from, std::vector<std::byte>& bytes, std
 }  // namespace
 
 bool host_has_messages() { return nsend != nullptr && ntry_recv != nullptr && _m2l_fillsys != nullptr; }
+
+WhileWaiting::WhileWaiting(std::function<void()> step) { step_while_waiting() = std::move(step); }
+
+WhileWaiting::~WhileWaiting() { step_while_waiting() = nullptr; }
+
+void rest_between_looks(Nanoseconds length) {
+  if (step_while_waiting()) step_while_waiting()();
+  const timespec nap{0, static_cast<long>(length)};
+  nanosleep(&nap, nullptr);
+}
 
 std::unique_ptr<ProcessMessages> open_lam_messages(std::span<const _gps> processes, const _gps& own,
                                                    LamMeeting meeting) {

@@ -220,22 +220,25 @@ int moving(Function function) {
   return LAMERROR;
 }
 
-// LAM also tells of processes that it has told of before.
-int add_new(std::span<_proc* const> processes) {
+// LAM also tells of processes that are known here: they may be new to others, who are told with us.
+int add_told(std::span<_proc* const> processes) {
   std::vector<_proc*> added;
   std::ranges::copy_if(processes, std::back_inserter(added), [](_proc* process) {
     return std::ranges::find(running->processes, process) == running->processes.end();
   });
-  if (added.empty()) return 0;
+  // What others have not taken yet may be what they wait for before they are told, too.
+  const WhileWaiting moving_on([] { running->engine.drain(); });
   ProcessGroup group;
   std::string reason;
-  if (meet_started(places_of(added), lam_myproc->p_gps, group, reason)) return join(*running, group, std::move(added));
-  errno = ENOTCONN;
-  return refuse(reason);
+  if (!meet_others(places_of(processes), !added.empty(), lam_myproc->p_gps, group, reason)) {
+    errno = ENOTCONN;
+    return refuse(reason);
+  }
+  return added.empty() ? 0 : join(*running, group, std::move(added));
 }
 
 int add_processes(struct _proc** processes, int count) {
-  return moving([&] { return add_new({processes, static_cast<std::size_t>(count)}); });
+  return moving([&] { return count <= 0 ? 0 : add_told({processes, static_cast<std::size_t>(count)}); });
 }
 
 int end_process(_proc* process) {

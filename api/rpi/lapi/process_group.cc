@@ -1,57 +1,45 @@
 #include "api/rpi/lapi/process_group.h"
 
-#include <time.h>
-
 #include <algorithm>
-#include <array>
+#include <deque>
+#include <iterator>
 #include <optional>
 
 #include "api/rpi/lapi/lam_messages.h"
 #include "api/rpi/lapi/meeting_bootstrap.h"
-#include "dataplane/base/little_endian.h"
+#include "api/rpi/lapi/process_pair.h"
 #include "dataplane/base/monotonic_clock.h"
 
 namespace openlapi::rpi {
 
 namespace {
 
-// What two processes tell each other, of which one leads.
-constexpr const char* kMembers = "rpi.lapi.members";
-constexpr const char* kStarted = "rpi.lapi.started";
-constexpr std::size_t kBytesOfOne = 16;
+constexpr const char* kHasNew = "rpi.lapi.new";  // published by who knows not all of the others
 constexpr unsigned kNoWait = 0;
-constexpr timespec kPause{0, 1'000'000};  // between looks
+constexpr Nanoseconds kPause = 200'000;  // between looks
 
 bool is_before(const _gps& left, const _gps& right) { return place_of(left) < place_of(right); }
 
-std::vector<std::byte> encode(std::span<const _gps> members) {
-  std::vector<std::byte> bytes(members.size() * kBytesOfOne);
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    const std::array numbers{members[i].gps_node, members[i].gps_pid, members[i].gps_idx, members[i].gps_grank};
-    for (std::size_t k = 0; k < numbers.size(); ++k) {
-      store_little(bytes.data() + i * kBytesOfOne + 4 * k, static_cast<std::uint32_t>(numbers[k]));
-    }
-  }
-  return bytes;
-}
-
-std::vector<_gps> decode(std::span<const std::byte> bytes) {
-  std::vector<_gps> members(bytes.size() / kBytesOfOne);
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    const std::byte* const begin = bytes.data() + i * kBytesOfOne;
-    const auto number = [&](std::size_t k) { return static_cast<int4>(load_little<std::uint32_t>(begin + 4 * k)); };
-    members[i] = {.gps_node = number(0), .gps_pid = number(1), .gps_idx = number(2), .gps_grank = number(3)};
-  }
-  return members;
-}
-
-std::unique_ptr<ProcessMessages> messages_between(const _gps& leader, const _gps& other, const _gps& own) {
-  const std::array both{leader, other};
-  return open_lam_messages(both, own);
-}
-
 bool has(std::span<const _gps> places, const _gps& gps) {
   return std::ranges::any_of(places, [&](const _gps& place) { return is_same(place, gps); });
+}
+
+// The first place in the order of all of them is the leader's.
+void put_first(std::vector<_gps>& members, _gps leader) {
+  std::ranges::sort(members, is_before);
+  const auto place = std::ranges::find_if(members, [&](const _gps& gps) { return is_same(gps, leader); });
+  std::rotate(members.begin(), place, place + 1);
+}
+
+// Until one of them is true; false: none is, for very long.
+template <class Condition>
+bool wait_until(Condition condition) {
+  const MonotonicClock clock;
+  for (const Nanoseconds begin = clock.now(); clock.now() - begin < kMostSilence;) {
+    if (condition()) return true;
+    rest_between_looks(kPause);
+  }
+  return false;
 }
 
 // Of a process that was spawned: who leads, and who has said so.
@@ -60,63 +48,99 @@ struct Leader {
   _gps said_by{};
 };
 
-// Waits until somebody says it. What was said remains to be received.
+// Waits until somebody says it. What was said remains to be heard.
 std::optional<Leader> find_leader(std::span<const _gps> members, const _gps& own, std::string& error) {
   struct Other {
     _gps place{};
-    std::unique_ptr<ProcessMessages> led_by_us{}, led_by_it{};
+    ProcessPair led_by_us, led_by_it;
   };
-  std::vector<Other> others;
+  std::deque<Other> others;
   for (const _gps& member : members) {
     if (is_same(member, own)) continue;
-    others.push_back({member, messages_between(own, member, own), messages_between(member, own, own)});
+    others.push_back({member, ProcessPair(own, member, own), ProcessPair(member, own, own)});
   }
-  const MonotonicClock clock;
-  for (const Nanoseconds begin = clock.now(); clock.now() - begin < kMostSilence;) {
-    for (const Other& other : others) {
-      if (other.led_by_us->has_message(1)) return Leader{own, other.place};
-      if (other.led_by_it->has_message(0)) return Leader{other.place, other.place};
+  std::optional<Leader> leader;
+  const bool is_found = wait_until([&] {
+    for (Other& other : others) {
+      if (other.led_by_us.has_heard())
+        leader = {own, other.place};
+      else if (other.led_by_it.has_heard())
+        leader = {other.place, other.place};
     }
-    nanosleep(&kPause, nullptr);
-  }
+    return leader.has_value();
+  });
+  if (is_found) return leader;
   error =
       "none of the processes that have started this one has said anything for 120 seconds; do they use the rpi module "
       "'lapi', too?";
   return std::nullopt;
 }
 
-// One that has started us learns who is in the group, and says who was started.
-bool tell_starter(std::span<const _gps> members, const _gps& starter, const _gps& own, std::vector<_gps>& started,
-                  std::string& error) {
-  const std::shared_ptr<Bootstrap> meeting = open_meeting_bootstrap(messages_between(own, starter, own));
-  std::vector<std::byte> said;
-  if (!meeting->put(kMembers, encode(members), error) || !meeting->exchange(error) ||
-      !meeting->get(1, kStarted, kNoWait, said, error))
-    return false;
-  started = decode(said);
-  return true;
-}
-
+// Those that have started us say who was started, and everybody learns who is in the group.
 bool lead(std::span<const _gps> members, const _gps& first_starter, const _gps& own, std::string& error) {
-  std::vector<_gps> started;
-  if (!tell_starter(members, first_starter, own, started, error)) return false;
+  std::vector<_gps> started, same;
+  if (!ProcessPair(own, first_starter, own).hear(started, error)) return false;
   for (const _gps& member : members) {
-    if (is_same(member, own) || is_same(member, first_starter)) continue;
-    std::vector<_gps> same;
-    const bool told = has(started, member) ? messages_between(own, member, own)->send(1, encode(members), error)
-                                           : tell_starter(members, member, own, same, error);
-    if (!told) return false;
+    if (is_same(member, own)) continue;
+    ProcessPair pair(own, member, own);
+    const bool is_starter = !has(started, member) && !is_same(member, first_starter);
+    if ((is_starter && !pair.hear(same, error)) || !pair.say(members, error)) return false;
   }
   return true;
 }
 
 bool follow(std::span<const _gps> members, const _gps& leader, const _gps& own, std::string& error) {
-  std::vector<std::byte> said;
-  if (!messages_between(leader, own, own)->receive(0, said, error)) return false;
-  const std::vector<_gps> theirs = decode(said);
+  std::vector<_gps> theirs;
+  if (!ProcessPair(leader, own, own).hear(theirs, error)) return false;
   if (std::ranges::equal(theirs, members, is_same)) return true;
   error = "the first of the processes that were started with this one says that others are among them";
   return false;
+}
+
+// Each of the others, of whom one has taken this process for the first of our side, says whom it was told of: our side.
+// Then they learn that they are the other one.
+bool answer(std::span<const _gps> others, const _gps& own, std::string& error) {
+  std::vector<_gps> our_side;
+  for (const _gps& other : others) {
+    if (!ProcessPair(own, other, own).hear(our_side, error)) return false;
+    if (has(our_side, own)) continue;
+    error = "a process has been told of others than the first of them";
+    return false;
+  }
+  return std::ranges::all_of(others,
+                             [&](const _gps& other) { return ProcessPair(own, other, own).say(others, error); });
+}
+
+// What the first of the others says: with itself, who has met; without, who has been told of the others with us.
+bool ask_first(std::span<const _gps> others, const _gps& first, const _gps& own, std::vector<_gps>& said,
+               std::string& error) {
+  ProcessPair led_by_it(first, own, own), led_by_us(own, first, own);
+  if (!led_by_it.say(others, error)) return false;
+  // It takes us for the first of our side before it says anything else.
+  if (!wait_until([&] { return led_by_it.has_heard() || led_by_us.has_heard(); })) {
+    error =
+        "the first of the processes that are new here has said nothing for 120 seconds; does it use the rpi module "
+        "'lapi', too?";
+    return false;
+  }
+  return (!led_by_us.has_heard() || answer(others, own, error)) && led_by_it.hear(said, error);
+}
+
+// Those who know all of the others take no part.
+bool leave_out_acquainted(bool has_new, const _gps& own, ProcessGroup& group, std::string& error) {
+  const std::byte said{has_new};
+  std::vector<_gps> taking_part;
+  if (!group.bootstrap->put(kHasNew, {&said, 1}, error) || !group.bootstrap->exchange(error)) return false;
+  for (std::uint32_t rank = 0; rank < group.members.size(); ++rank) {
+    std::vector<std::byte> value;
+    if (!group.bootstrap->get(rank, kHasNew, kNoWait, value, error)) return false;
+    if (value == std::vector{std::byte{true}}) taking_part.push_back(group.members[rank]);
+  }
+  group = {};
+  if (!has_new) return true;
+  group.members = std::move(taking_part);
+  group.bootstrap = open_meeting_bootstrap(open_lam_messages(group.members, own));
+  return true;
 }
 
 }  // namespace
@@ -136,29 +160,27 @@ bool meet_at_start(std::span<const _gps> processes, const _gps& own, bool was_sp
     const bool met = is_same(leader->place, own) ? lead(members, leader->said_by, own, error)
                                                  : follow(members, leader->place, own, error);
     if (!met) return false;
-    const auto place = std::ranges::find_if(members, [&](const _gps& gps) { return is_same(gps, leader->place); });
-    std::rotate(members.begin(), place, place + 1);
+    put_first(members, leader->place);
   }
   group.bootstrap = open_meeting_bootstrap(open_lam_messages(members, own));
   return true;
 }
 
-bool meet_started(std::span<const _gps> started, const _gps& own, ProcessGroup& group, std::string& error) {
-  const _gps leader = *std::ranges::min_element(started, is_before);
-  const std::shared_ptr<Bootstrap> meeting = open_meeting_bootstrap(messages_between(leader, own, own));
-  if (!meeting->put(kStarted, encode(started), error)) return false;
-  std::vector<std::byte> members;
-  if (!meeting->exchange(error) || !meeting->get(0, kMembers, kNoWait, members, error)) return false;
-  group.members = decode(members);
-  const auto is_in = [&](const _gps& gps) { return has(group.members, gps); };
-  if (members.size() % kBytesOfOne != 0 || !is_in(own) || !std::ranges::all_of(started, is_in)) {
-    error = "the first of the processes that were started says that others take part";
+bool meet_others(std::span<const _gps> others, bool has_new, const _gps& own, ProcessGroup& group, std::string& error) {
+  const _gps first = *std::ranges::min_element(others, is_before);
+  std::vector<_gps> said;
+  if (!ask_first(others, first, own, said, error)) return false;
+  const bool were_started = has(said, first);
+  const auto is_said = [&](const _gps& gps) { return has(said, gps); };
+  if (!is_said(own) || (were_started && !std::ranges::all_of(others, is_said))) {
+    error = "the first of the processes that are new here says that others take part";
     return false;
   }
-  const auto place = std::ranges::find_if(group.members, [&](const _gps& gps) { return is_same(gps, leader); });
-  std::rotate(group.members.begin(), place, place + 1);
+  group.members = std::move(said);
+  if (!were_started) group.members.insert(group.members.end(), others.begin(), others.end());
+  put_first(group.members, were_started ? first : *std::ranges::min_element(group.members, is_before));
   group.bootstrap = open_meeting_bootstrap(open_lam_messages(group.members, own));
-  return true;
+  return were_started || leave_out_acquainted(has_new, own, group, error);
 }
 
 }  // namespace openlapi::rpi

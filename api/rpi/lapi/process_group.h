@@ -23,8 +23,11 @@ struct ProcessGroup {
 bool meet_at_start(std::span<const _gps> processes, const _gps& own, bool was_spawned, ProcessGroup& group,
                    std::string& error);
 
-// Of what lsra_addprocs was given: processes, one or more, that this one has started, perhaps with others.
-bool meet_started(std::span<const _gps> started, const _gps& own, ProcessGroup& group, std::string& error);
+// Of what lsra_addprocs was given, one or more: processes that this one has started, perhaps with others; or those with
+// whom this one and others get an intercommunicator: they are told of this side, which this process is not told of. So
+// each side's first, by its place, answers the other side. `has_new`: this process does not know all of them; if none
+// of it does, the group remains empty.
+bool meet_others(std::span<const _gps> others, bool has_new, const _gps& own, ProcessGroup& group, std::string& error);
 
 bool is_same(const _gps& left, const _gps& right);
 

@@ -80,7 +80,10 @@ TEST_F(LamTest, KeepsWhatIsSaidBeforeCheckpointsApart) {
   std::string error;
   ASSERT_TRUE(open_lam_messages(places, places[1], LamMeeting::checkpoints)->send(0, bytes_with({}, 1), error));
   EXPECT_FALSE(open_lam_messages(places, places[0])->has_message(1));
-  EXPECT_TRUE(open_lam_messages(places, places[0], LamMeeting::checkpoints)->has_message(1));
+  std::vector<std::byte> got;
+  const auto messages = open_lam_messages(places, places[0], LamMeeting::checkpoints);
+  EXPECT_TRUE(messages->has_message(1));
+  EXPECT_TRUE(messages->receive(1, got, error)) << error;
 }
 
 TEST_F(LamTest, SaysWhoHasEndedInsteadOfWaiting) {
@@ -132,7 +135,7 @@ TEST_F(LamTest, ThoseWhoAreSpawnedMeetThoseWhoHaveStartedThem) {
   const auto parent = [&](std::size_t rank) {
     ProcessGroup group;
     std::string error;
-    return meet_started(started, places[rank], group, error) && agrees(group, expected, places[rank]);
+    return meet_others(started, true, places[rank], group, error) && agrees(group, expected, places[rank]);
   };
   const auto child = [&](std::size_t rank) {
     ProcessGroup group;
@@ -150,8 +153,8 @@ TEST_F(LamTest, WhoIsToldOfOthersThanTheLeaderDoesNotMeet) {
   std::string error;
   const auto parent = [&] {
     ProcessGroup group;
-    return !meet_started(started, places[0], group, error) &&
-           error == "the first of the processes that were started says that others take part";
+    return !meet_others(started, true, places[0], group, error) &&
+           error == "the first of the processes that are new here says that others take part";
   };
   // It knows of nobody but itself and who has started it.
   const auto leader = [&] {
@@ -160,6 +163,73 @@ TEST_F(LamTest, WhoIsToldOfOthersThanTheLeaderDoesNotMeet) {
   };
   const Processes all{parent, leader};
   EXPECT_EQ(run_processes(all), 2);
+}
+
+// A process of a side, which is told of the other one.
+bool connects(const std::vector<_gps>& others, bool has_new, const _gps& own, const std::vector<_gps>& expected) {
+  ProcessGroup group;
+  std::string error;
+  if (!meet_others(others, has_new, own, group, error)) return false;
+  return has_new ? agrees(group, expected, own) : group.members.empty() && group.bootstrap == nullptr;
+}
+
+// Neither side is told of itself; the order in which a side is told of is MPI's.
+TEST_F(LamTest, TwoSidesThatConnectMeetAgainAndAgain) {
+  const auto places = lam_places(5, 2);
+  const std::vector<_gps> left{places[4], places[1]}, right{places[3], places[0], places[2]};
+  const auto one = [&](const std::vector<_gps>& others, int rank) {
+    const auto meets = [&](int) { return connects(others, true, places[static_cast<std::size_t>(rank)], places); };
+    return meets(1) && meets(2) && meets(3);
+  };
+  const Processes all{[&] { return one(left, 0); }, [&] { return one(right, 1); }, [&] { return one(left, 2); },
+                      [&] { return one(left, 3); }, [&] { return one(right, 4); }};
+  EXPECT_EQ(run_processes(all), 5);
+}
+
+TEST_F(LamTest, OneProcessConnectsToAnother) {
+  const auto places = lam_places(2, 1);
+  const Processes all{[&] { return connects({places[1]}, true, places[0], places); },
+                      [&] { return connects({places[0]}, true, places[1], places); }};
+  EXPECT_EQ(run_processes(all), 2);
+}
+
+// Process 0 knows process 2 already, process 1 does not.
+TEST_F(LamTest, WhoKnowsAllOfTheOthersTakesNoPart) {
+  const auto places = lam_places(3, 3);
+  const std::vector<_gps> left{places[0], places[1]}, right{places[2]};
+  const std::vector<_gps> expected{places[1], places[2]};
+  const Processes all{[&] { return connects(right, false, places[0], expected); },
+                      [&] { return connects(right, true, places[1], expected); },
+                      [&] { return connects(left, true, places[2], expected); }};
+  EXPECT_EQ(run_processes(all), 3);
+}
+
+TEST_F(LamTest, SidesThatKnowEachOtherOpenNothing) {
+  const auto places = lam_places(4, 4);
+  const std::vector<_gps> left{places[0], places[3]}, right{places[1], places[2]};
+  const auto one = [&](const std::vector<_gps>& others, std::size_t rank) {
+    return connects(others, false, places[rank], {});
+  };
+  const Processes all{[&] { return one(right, 0); }, [&] { return one(left, 1); }, [&] { return one(left, 2); },
+                      [&] { return one(right, 3); }};
+  EXPECT_EQ(run_processes(all), 4);
+}
+
+// Process 1 is told of the other side only after process 0 has done something for it.
+TEST_F(LamTest, WhoWaitsForOthersGoesOnWithWhatTheyNeed) {
+  const auto places = lam_places(3, 3);
+  int given[2];
+  ASSERT_EQ(pipe(given), 0);
+  const auto giver = [&] {
+    const WhileWaiting giving([&] { EXPECT_EQ(write(given[1], "x", 1), 1); });
+    return connects({places[2]}, true, places[0], places);
+  };
+  const auto taker = [&] {
+    char taken = 0;
+    return read(given[0], &taken, 1) == 1 && connects({places[2]}, true, places[1], places);
+  };
+  const Processes all{giver, taker, [&] { return connects({places[0], places[1]}, true, places[2], places); }};
+  EXPECT_EQ(run_processes(all), 3);
 }
 
 }  // namespace
