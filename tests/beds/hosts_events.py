@@ -103,6 +103,21 @@ def test_in_a_universe():
     check("where one is, its word counts", BY_DAEMON in causes and BY_EVENT not in causes, (causes, lines))
 
 
+def test_a_daemon_is_killed():
+    """Beside tasks that it has not started, which follow it: then the traffic shows them what fails."""
+    job = Job(srun, {})
+    job.flap(BY_DAEMON)
+    before = job.causes()
+    on(HOSTS[1], "kill -KILL $(cat /tmp/lam-root@*/lam-killfile)")
+    job.flap(None)
+    job.end()
+    after = job.causes()[len(before):]
+    check("beside srun the word of lamd counts", BY_DAEMON in before, (before, job.lines))
+    check("when lamd is killed the traffic shows it", after and BY_DAEMON not in after, (after, job.lines))
+    ended = [line for line in job.lines if "The daemon of this node (lamd) has ended" in line]
+    check("and the task beside it says once that it has ended", len(ended) == 1, job.lines)
+
+
 def number(text, name):
     found = re.search(rf"^{name} (-?[0-9.]+)$", text, re.MULTILINE)
     return float(found[1]) if found else None
@@ -126,6 +141,7 @@ def main():
     check("the hosts are a universe", booted.status == 0, booted)
     test_in_a_universe()
     test_storm()
+    test_a_daemon_is_killed()
     check("the universe ends", Done(["lamhalt"]).status == 0)
     return finish()
 
