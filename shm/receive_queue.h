@@ -18,6 +18,7 @@ class ReceiveQueue {
   ReceiveQueue(const SegmentView& segment, const GroupLayout& layout, std::span<const PeerIndex> tasks)
       : lines_(segment.lines),
         mask_(layout.slots - 1),
+        kept_at_most_(mask_ / 4),
         packet_bytes_(layout.packet_bytes),
         near_rooms_(segment.near_rooms),
         rooms_(segment.rooms),
@@ -69,8 +70,11 @@ class ReceiveQueue {
     } else {
       release_around_holes(count);
     }
-    if (released_ - published_ > mask_ / 4) publish_head();
+    if (released_ - published_ > kept_at_most_) publish_head();
   }
+
+  // From now on not in batches: senders wait to see that what they sent was taken.
+  void release_at_once() { kept_at_most_ = 0; }
 
   // Whether the queue's next slot has been published.
   bool waiting() const {
@@ -167,6 +171,7 @@ class ReceiveQueue {
 
   PacketLine* lines_;
   std::uint64_t mask_;
+  std::uint64_t kept_at_most_;   // released slots that senders do not know of yet
   std::uint64_t next_ = 0;       // the next ticket to receive
   std::uint64_t last_look_ = 0;  // the next slot's control word when it was last found empty
   std::uint64_t released_ = 0;   // tickets below it are given back

@@ -173,7 +173,9 @@ ShmTransport::ShmTransport(std::unique_ptr<shm::ShmGroup> group, DirectUse direc
              .checked = true};
   if (direct == DirectUse::kNone) return;
   direct_memory_ = ShmDirectMemory::open(*group_, doorbell_, direct, no_direct_reason_);
-  if (direct_memory_ != nullptr) doorbell_.heed(direct_memory_->moved_word());
+  if (direct_memory_ == nullptr) return;
+  doorbell_.heed(direct_memory_->moved_word());
+  queue_.release_at_once();
 }
 
 ShmTransport::~ShmTransport() = default;
