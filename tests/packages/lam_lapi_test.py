@@ -163,6 +163,13 @@ class LamLapiTest(unittest.TestCase):
             self.assertIn(f"openlapi: rpi module 'lapi', process {rank} of its MPI_COMM_WORLD: ", done.stderr)
             self.assertIn(f"it is of version {other} of the rpi module 'lapi', and this process has version {own}", done.stderr)
 
+    def test_checkpoints_while_a_process_waits(self):
+        program = self.lam.compile_program("lam_checkpoint.c")
+        for kind, last in (("r", 1048575), ("s", 0), ("w", 1048575)):
+            with self.subTest(kind=kind):
+                done = self.lam.run_lapi(2, program, kind, options=["-ssi", "cr", "self"])
+                self.assertEqual(output_of(done), f"made 1, went on 1, last {last}\n")
+
     def test_a_negative_priority_declines_the_module(self):
         program = self.lam.compile_program("lam_self.c")
         words = ["-np", 1, "-ssi", "base_module_path", self.lam.modules, "-ssi", "rpi_verbose", "stderr,level:10"]

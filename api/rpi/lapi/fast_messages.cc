@@ -54,7 +54,10 @@ bool FastMessages::prepare(const FastOperation& operation, int type) {
 bool FastMessages::advance_to_end() {
   try {
     int moved = engine_.start(&request_);
-    while (moved >= 0 && request_.rq_state != LAM_RQSDONE) moved = engine_.advance(&request_, true);
+    while (moved >= 0 && request_.rq_state != LAM_RQSDONE) {
+      layer_.let_checkpoint_in();
+      moved = engine_.advance(&request_, true);
+    }
     return moved >= 0;
   } catch (const std::bad_alloc&) {
     return false;

@@ -23,6 +23,11 @@ struct nmsg {
 #define MAXNMSGLEN 8192   /* bytes at nh_msg that travel in one piece */
 #define DINT4DATA 0x20000 /* nh_data are numbers, and keep their values between machines */
 
+struct lam_ssi_crmpi_actions {
+  int (*lscrma_finalize)(void);
+  void (*lscrma_app_suspend)(void); /* lets go of MPI's lock until the checkpoint is over */
+};
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -40,6 +45,10 @@ extern int lam_rq_nactv __attribute__((weak));
 /* As in mpisys.h. */
 extern int lam_seqnum __attribute__((weak));
 extern int lam_homog __attribute__((weak));
+/* Of the cr module that makes checkpoints: its thread wants the lock that a thread inside MPI has. */
+enum { LAM_SSI_CRMPI_BASE_HANDLER_STATE_WAITING = 1 };
+extern volatile int lam_ssi_crmpi_base_handler_state __attribute__((weak));
+extern struct lam_ssi_crmpi_actions lam_ssi_crmpi __attribute__((weak));
 /* Makes a request ready and has the module start it. 0, or LAMERROR. */
 extern int _mpi_req_start(MPI_Request request) __attribute__((weak));
 /* MPI_ERROR of a status. */

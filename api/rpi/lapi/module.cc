@@ -44,6 +44,7 @@ class LamLayer final : public MpiLayer {
   int next_number() override { return lam_seqnum++; }
   bool is_homogeneous() override { return lam_homog != 0; }
   bool has_debugger() override { return is_traced(); }
+  void let_checkpoint_in() override;
   void tell(const _proc& process, const char* what) override {
     const _gps& gps = process.p_gps;
     std::fprintf(stderr, "openlapi: process %d of its MPI_COMM_WORLD: process %d (pid %d on node n%d of LAM) %s\n",
@@ -84,6 +85,13 @@ struct Parameters {
 
 Parameters parameters;
 Running* running = nullptr;
+
+// Not where a thread of the module's may move messages meanwhile, which a waiting call would not look for.
+void LamLayer::let_checkpoint_in() {
+  if (running->lock != nullptr) return;
+  if (&lam_ssi_crmpi_base_handler_state == nullptr || &lam_ssi_crmpi == nullptr) return;
+  if (lam_ssi_crmpi_base_handler_state == LAM_SSI_CRMPI_BASE_HANDLER_STATE_WAITING) lam_ssi_crmpi.lscrma_app_suspend();
+}
 ContextLock thread_lock;  // of all that runs, while there is a thread
 
 // A call of the program's, without the thread meanwhile. LAM calls the module inside calls of the module, too.
@@ -291,7 +299,11 @@ int start(MPI_Request, MPI_Request request) {
   });
 }
 int advance(MPI_Request first, int block) {
-  return moving([&] { return running->engine.advance(first, block != 0); });
+  return moving([&] {
+    const int moved = running->engine.advance(first, block != 0);
+    if (block != 0 && moved == 0) running->layer.let_checkpoint_in();
+    return moved;
+  });
 }
 int destroy(MPI_Request request) {
   return without_exceptions([&] { return running == nullptr ? 0 : running->engine.destroy(request); });

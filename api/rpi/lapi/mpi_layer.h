@@ -24,6 +24,8 @@ class MpiLayer {
   virtual bool is_homogeneous() = 0;
   // Whether a debugger is there, which shows people what it finds in the services' queue. Costs a few system calls.
   virtual bool has_debugger() = 0;
+  // Between waits inside a call that blocks, if need be for long: who wants to make a checkpoint waits for this.
+  virtual void let_checkpoint_in() {}
   // For people: what a process has done, or what has become of it. Allocates nothing.
   virtual void tell(const _proc& process, const char* what) = 0;
 };

@@ -70,6 +70,9 @@ class FastMessagesTest : public testing::Test, public MpiLayer {
   void tell(const _proc&, const char*) override {}
   bool is_homogeneous() override { return homogeneous_; }
   bool has_debugger() override { return false; }
+  void let_checkpoint_in() override {
+    if (checkpoint_) std::exchange(checkpoint_, nullptr)();
+  }
 
   FastOperation with(int peer, int tag, int size) { return {memory_, size, &bytes_, peer, tag, &communicator_}; }
   // A message of peer 1 has come.
@@ -95,6 +98,7 @@ class FastMessagesTest : public testing::Test, public MpiLayer {
   _comm communicator_{};
   int active_ = 0, number_ = 30;
   bool homogeneous_ = true;
+  std::function<void()> checkpoint_{};
   RequestEngine engine_{*this, 64};
   FastMessages fast_{engine_, *this};
   char memory_[256] = {};
@@ -129,6 +133,21 @@ TEST_F(FastMessagesTest, ALongSendEndsWhenItHasBeenFetched) {
   };
   EXPECT_EQ(fast_.send(with(1, 5, 200)), MPI_SUCCESS);
   EXPECT_EQ(active_, 0);
+}
+
+// Whoever makes it has interrupted the wait.
+TEST_F(FastMessagesTest, ACheckpointIsMadeWhileAReceiveWaits) {
+  bool made = false;
+  world_.asleep = [&] {
+    checkpoint_ = [&] {
+      EXPECT_EQ(active_, 1);
+      made = true;
+      world_.asleep = [&] { arrive(0, 5, "later"); };
+    };
+  };
+  EXPECT_EQ(receive(5, 100), MPI_SUCCESS);
+  EXPECT_TRUE(made);
+  EXPECT_EQ(std::string(memory_), "later");
 }
 
 TEST_F(FastMessagesTest, AReceiveTakesTheOldestThatHasCome) {
