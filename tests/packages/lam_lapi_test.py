@@ -170,6 +170,14 @@ class LamLapiTest(unittest.TestCase):
                 done = self.lam.run_lapi(2, program, kind, options=["-ssi", "cr", "self"])
                 self.assertEqual(output_of(done), f"made 1, went on 1, last {last}\n")
 
+    def test_spawning_what_does_not_exist(self):
+        program = self.lam.compile_program("lam_spawn_none.c")
+        for processes in (1, 2):
+            expected = self.lam.mpirun(processes, program, rpi="tcp")
+            self.assertRegex(expected, r"^class [1-9]\d*, 1\n$")
+            self.assertEqual(self.lam.mpirun(processes, program, rpi="usysv"), expected)
+            self.assertEqual(output_of(self.lam.run_lapi(processes, program)), expected)
+
     def test_a_negative_priority_declines_the_module(self):
         program = self.lam.compile_program("lam_self.c")
         words = ["-np", 1, "-ssi", "base_module_path", self.lam.modules, "-ssi", "rpi_verbose", "stderr,level:10"]
