@@ -56,6 +56,14 @@ def same_as_over_tcp(lam, what, sizes, programs=("./lam_messages", "./lam_fortra
                   and len(expected.splitlines()) > processes, f"{done}, not {expected}")
 
 
+def test_jobs_that_connect(lam):
+    """Each with processes on both hosts."""
+    jobs = ((2, 3), "./lam_connect", "cccccccccc")
+    expected = lam.connected_jobs(*jobs, ["-ssi", "rpi", "tcp"])
+    said = lam.connected_jobs(*jobs, lam.parameters())
+    check("jobs that connect", said == expected and len(said[0].splitlines()) == 10, (said, expected))
+
+
 def lose(share):
     """So many in a hundred datagrams are lost on their way in, on each host; 0: no more."""
     add = (f"nft add table inet lossy && nft add chain inet lossy in '{{ type filter hook input priority 0; }}' && "
@@ -127,6 +135,7 @@ def test_a_killed_daemon(lam):
 def main():
     with HostsLam(sys.argv[1]) as lam:
         same_as_over_tcp(lam, "two hosts", (2, 4, 8))
+        test_jobs_that_connect(lam)
         test_strangers(lam)
         test_a_path_is_killed(lam)
         lose(2)

@@ -12,7 +12,8 @@ sys.dont_write_bytecode = True
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "packages"))
 from lam_lapi_jobs import LapiLam  # noqa: E402
 
-PROGRAMS = ["lam_messages.c", "lam_fortran.f90", "lam_killed.c", "lam_stream.c", "lam_spawn.c"]
+PROGRAMS = ["lam_messages.c", "lam_fortran.f90", "lam_killed.c", "lam_stream.c", "lam_spawn.c",
+            "lam_connect.c"]
 
 
 def main():
