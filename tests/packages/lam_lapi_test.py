@@ -151,14 +151,14 @@ class LamLapiTest(unittest.TestCase):
 
     def test_a_process_of_another_version(self):
         """Both say which they have, and which the other one has."""
-        program = self.lam.compile_program("lam_self.c")
+        program = self.lam.compile_program("lam_messages.c")
         later = self.lam.folder / "later"
         if not later.exists():
             later.mkdir()
             shutil.copy(LATER / "ssi_rpi_lapi.so", later)
         script = self.lam.script(f"[ $LAMRANK = 0 ] || export LAM_MPI_SSI_base_module_path={later}", program)
         done = self.lam.run_lapi(2, script)
-        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(done.stdout, "")
         for rank, own, other in ((0, 1, 2), (1, 2, 1)):
             self.assertIn(f"openlapi: rpi module 'lapi', process {rank} of its MPI_COMM_WORLD: ", done.stderr)
             self.assertIn(f"it is of version {other} of the rpi module 'lapi', and this process has version {own}", done.stderr)
