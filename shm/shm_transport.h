@@ -102,7 +102,7 @@ class ShmTransport final : public Transport,
     return {.remote_memory = &remote_memory_,
             .direct_memory = direct_memory_.get(),
             .wake_source = &doorbell_,
-            .arrival_watch = direct_memory_ == nullptr ? this : nullptr,  // counters that peers move arrive elsewhere
+            .arrival_watch = this,
             .peer_liveness = this,
             .reliable_delivery = this,
             .peer_eras = this};
