@@ -350,6 +350,9 @@ void PathTrial::false_word() {
 
 void PathTrial::true_word() {
   chosen_ = network_used_by(0);
+  if (scenario_.has_matrix) {  // an old row that says so already, and was found wrong, would make it no news
+    for (const Side& side : sides_) simulation_.network().tell_in_matrix(side.task, chosen_, true);
+  }
   work(kSamples * kStep, kStep);
   bound_ = kWord;
   for (unsigned side = 0; side != 2; ++side) add(side);
