@@ -12,6 +12,14 @@ HERE = pathlib.Path(__file__).resolve().parent
 SECONDS = 30  # until a process must know of another one's death
 
 
+def rest_of(job):
+    """What a killed job has printed. What it has started may outlive it, with its pipes."""
+    try:
+        return job.communicate(timeout=SECONDS)
+    except subprocess.TimeoutExpired as late:
+        return late.stdout, late.stderr
+
+
 class LapiLam(UnpackedLam):
     """Has the module that is in a folder."""
 
@@ -52,7 +60,7 @@ class LapiLam(UnpackedLam):
                 ended.append((*job.communicate(timeout=SECONDS_OF_A_PROGRAM), job.returncode))
             except subprocess.TimeoutExpired:
                 job.kill()
-                ended.append((*job.communicate(), None))
+                ended.append((*rest_of(job), None))
         if any(status != 0 for *_, status in ended):
             raise RuntimeError(f"{program} {letters}: {ended}")
         return [out for out, *_ in ended]
