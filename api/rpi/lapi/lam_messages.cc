@@ -57,6 +57,7 @@ class LamMessages final : public ProcessMessages {
   std::uint64_t identity() const override { return identity_; }
   bool send(std::uint32_t to, std::span<const std::byte> bytes, std::string& error) override;
   bool has_message(std::uint32_t from) override;
+  bool has_died(std::uint32_t process) const override;
   bool receive(std::uint32_t from, std::vector<std::byte>& bytes, std::string& error) override;
 
  private:
@@ -66,7 +67,6 @@ class LamMessages final : public ProcessMessages {
   bool is_wanted(const nmsg& message, std::uint32_t from) const;
   bool take_kept(std::uint32_t from, nmsg& message) const;
   bool receive_piece(std::uint32_t from, nmsg& message, std::string& error);
-  bool has_died(std::uint32_t process) const;
 
   std::vector<_gps> processes_;
   std::uint32_t rank_ = 0;

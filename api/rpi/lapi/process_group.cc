@@ -31,12 +31,15 @@ void put_first(std::vector<_gps>& members, _gps leader) {
   std::rotate(members.begin(), place, place + 1);
 }
 
-// Until one of them is true; false: none is, for very long.
-template <class Condition>
-bool wait_until(Condition condition) {
+// Until the condition is true; false: it is not, for very long, or nobody is there any more who could make it true.
+template <class Condition, class Ended>
+bool wait_until(Condition condition, Ended have_ended) {
   const MonotonicClock clock;
+  bool is_last = false;
   for (const Nanoseconds begin = clock.now(); clock.now() - begin < kMostSilence;) {
     if (condition()) return true;
+    if (is_last) return false;
+    is_last = have_ended();  // what they said before is looked for once more
     rest_between_looks(kPause);
   }
   return false;
@@ -60,7 +63,7 @@ std::optional<Leader> find_leader(std::span<const _gps> members, const _gps& own
     others.push_back({member, ProcessPair(own, member, own), ProcessPair(member, own, own)});
   }
   std::optional<Leader> leader;
-  const bool is_found = wait_until([&] {
+  const auto is_found = [&] {
     for (Other& other : others) {
       if (other.led_by_us.has_heard())
         leader = {own, other.place};
@@ -68,11 +71,14 @@ std::optional<Leader> find_leader(std::span<const _gps> members, const _gps& own
         leader = {other.place, other.place};
     }
     return leader.has_value();
-  });
-  if (is_found) return leader;
-  error =
-      "none of the processes that have started this one has said anything for 120 seconds; do they use the rpi module "
-      "'lapi', too?";
+  };
+  const auto have_ended = [&] {
+    return std::ranges::all_of(others, [](const Other& other) { return other.led_by_it.has_other_ended(); });
+  };
+  if (wait_until(is_found, have_ended)) return leader;
+  error = have_ended() ? "all of the processes that may have started this one have ended"
+                       : "none of the processes that have started this one has said anything for 120 seconds; do they "
+                         "use the rpi module 'lapi', too?";
   return std::nullopt;
 }
 
@@ -117,10 +123,12 @@ bool ask_first(std::span<const _gps> others, const _gps& first, const _gps& own,
   ProcessPair led_by_it(first, own, own), led_by_us(own, first, own);
   if (!led_by_it.say(others, error)) return false;
   // It takes us for the first of our side before it says anything else.
-  if (!wait_until([&] { return led_by_it.has_heard() || led_by_us.has_heard(); })) {
-    error =
-        "the first of the processes that are new here has said nothing for 120 seconds; does it use the rpi module "
-        "'lapi', too?";
+  const auto has_heard = [&] { return led_by_it.has_heard() || led_by_us.has_heard(); };
+  const auto has_ended = [&] { return led_by_it.has_other_ended(); };
+  if (!wait_until(has_heard, has_ended)) {
+    error = "the first of the processes that are new here (pid " + std::to_string(first.gps_pid) + " on node " +
+            std::to_string(first.gps_node) + " of LAM) " +
+            (has_ended() ? "has ended" : "has said nothing for 120 seconds; does it use the rpi module 'lapi', too?");
     return false;
   }
   return (!led_by_us.has_heard() || answer(others, own, error)) && led_by_it.hear(said, error);

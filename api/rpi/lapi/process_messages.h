@@ -30,6 +30,8 @@ class ProcessMessages {
   virtual bool send(std::uint32_t to, std::span<const std::byte> bytes, std::string& error) = 0;
   // Whether something from that process is here.
   virtual bool has_message(std::uint32_t from) = 0;
+  // Whether that process is known to have ended. What it said before may still come.
+  virtual bool has_died(std::uint32_t process) const = 0;
   // The next message from that process. Ends, with false, if it has died, and if nothing comes for very long.
   virtual bool receive(std::uint32_t from, std::vector<std::byte>& bytes, std::string& error) = 0;
 };

@@ -56,6 +56,8 @@ bool ProcessPair::hear(std::vector<_gps>& processes, std::string& error) {
   if (!messages_->receive(other(), bytes, error)) return false;
   if (!decode(bytes, message, reason)) {
     error = "what a process says cannot be understood: " + reason;
+    std::string unheard;
+    say({}, unheard);  // it sees in it which version this is
     return false;
   }
   processes.clear();

@@ -20,7 +20,10 @@ class ProcessPair {
   bool say(std::span<const _gps> processes, std::string& error);
   // Whether the other one of the two has said something.
   bool has_heard() { return messages_->has_message(other()); }
-  // The next list that it says; waits for it. False: `error` says why.
+  // Whether the other one is known to have ended. What it said before may still come.
+  bool has_other_ended() const { return messages_->has_died(other()); }
+  // The next list that it says; waits for it. False: `error` says why, and if it is of another version the other one
+  // has been told of this process's.
   bool hear(std::vector<_gps>& processes, std::string& error);
 
  private:

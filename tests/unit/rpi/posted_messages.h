@@ -65,6 +65,7 @@ class PostedMessages : public ProcessMessages {
     return true;
   }
   bool has_message(std::uint32_t from) override { return post_.has(from, rank_); }
+  bool has_died(std::uint32_t) const override { return false; }
   bool receive(std::uint32_t from, std::vector<std::byte>& bytes, std::string& error) override {
     if (post_.receive(from, rank_, bytes)) return true;
     error = "process " + std::to_string(from) + " has ended";

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "api/rpi/lapi/lam_messages.h"
+#include "api/rpi/lapi/meeting_message.h"
+#include "api/rpi/lapi/process_pair.h"
 #include "tests/unit/rpi/simulated_lam.h"
 
 namespace openlapi::rpi {
@@ -22,6 +24,13 @@ class LamTest : public testing::Test {
  protected:
   void SetUp() override { reset_lam(); }
 };
+
+pid_t ended_process() {
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  waitpid(child, nullptr, 0);
+  return child;
+}
 
 std::vector<std::byte> bytes_with(std::byte first, std::size_t size) {
   std::vector<std::byte> bytes(size);
@@ -88,14 +97,52 @@ TEST_F(LamTest, KeepsWhatIsSaidBeforeCheckpointsApart) {
 
 TEST_F(LamTest, SaysWhoHasEndedInsteadOfWaiting) {
   auto places = lam_places(2, 2);
-  const pid_t child = fork();
-  if (child == 0) _exit(0);
-  waitpid(child, nullptr, 0);
-  places[1].gps_pid = child;
+  const pid_t child = places[1].gps_pid = ended_process();
   std::string error;
   std::vector<std::byte> got;
   EXPECT_FALSE(open_lam_messages(places, places[0])->receive(1, got, error));
   EXPECT_EQ(error, "process 1 (pid " + std::to_string(child) + " on node 0 of LAM) has ended");
+}
+
+TEST_F(LamTest, WhoHasEndedIsNotWaitedForInASpawn) {
+  auto places = lam_places(3, 3);
+  const pid_t child = places[1].gps_pid = ended_process();
+  ProcessGroup group;
+  std::string error;
+  EXPECT_FALSE(meet_others(std::vector{places[1], places[2]}, true, places[0], group, error));
+  EXPECT_EQ(error, "the first of the processes that are new here (pid " + std::to_string(child) +
+                       " on node 0 of LAM) has ended");
+  places[2].gps_pid = child;
+  EXPECT_FALSE(meet_at_start(places, places[0], true, group, error));
+  EXPECT_EQ(error, "all of the processes that may have started this one have ended");
+}
+
+TEST_F(LamTest, WhatIsSaidBeforeTheEndIsHeard) {
+  auto places = lam_places(2, 2);
+  places[1].gps_pid = ended_process();
+  std::string error;
+  ASSERT_TRUE(ProcessPair(places[1], places[0], places[1]).say(std::vector{places[1]}, error)) << error;
+  ProcessGroup group;
+  EXPECT_FALSE(meet_others(std::vector{places[1]}, true, places[0], group, error));
+  EXPECT_EQ(error, "the first of the processes that are new here says that others take part");
+}
+
+TEST_F(LamTest, BothLearnTheVersionOfWhoCannotUnderstand) {
+  const auto places = lam_places(2, 2);
+  const auto other = open_lam_messages(places, places[1], LamMeeting::introductions);
+  std::vector<std::byte> said = encode({.group = other->identity(), .sender = 1}), heard;
+  said[4] = std::byte{99};  // the version
+  std::string error;
+  ASSERT_TRUE(other->send(0, said, error)) << error;
+  std::vector<_gps> list;
+  EXPECT_FALSE(ProcessPair(places[0], places[1], places[0]).hear(list, error));
+  EXPECT_EQ(error,
+            "what a process says cannot be understood: it is of version 99 of the rpi module 'lapi', and this process "
+            "has version 1");
+  ASSERT_TRUE(other->has_message(0));
+  ASSERT_TRUE(other->receive(0, heard, error)) << error;
+  MeetingMessage message;
+  EXPECT_TRUE(decode(heard, message, error)) << error;
 }
 
 // Whether all of a group find the same members, and can exchange something.
