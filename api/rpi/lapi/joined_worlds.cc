@@ -72,6 +72,7 @@ void JoinedWorlds::stop_thread() {
 }
 
 bool JoinedWorlds::start_thread(std::string& reason) {
+  interruption_.clear();  // it was for a call before this: the thread would not sleep until the next one that blocks
   return lock_ == nullptr || parts_.empty() || renew_poller(reason);
 }
 

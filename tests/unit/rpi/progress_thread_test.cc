@@ -2,8 +2,10 @@
 // call. The program of both is this thread.
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <time.h>
 
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <deque>
 #include <filesystem>
@@ -49,6 +51,13 @@ int threads_of_ours() {
     found += name == "openlapi-rpi" ? 1 : 0;
   }
   return found;
+}
+
+// Of all threads of these processes.
+Nanoseconds processor_time() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<Nanoseconds>(time.tv_sec) * kSecond + static_cast<Nanoseconds>(time.tv_nsec);
 }
 
 struct Process final : MpiLayer {
@@ -264,6 +273,23 @@ TEST_F(ProgressThreadTest, TheThreadIsNotThereWhileItIsStopped) {
   process(1).start(LAM_RQIRECV, 0, 3, in.data(), kLong);
   process(0).start(LAM_RQISEND, 1, 3, out.data(), kLong);
   EXPECT_TRUE(until([&] { return process(0).has_news(); })) << "it goes on";
+}
+
+// As LAM does it for a checkpoint.
+TEST_F(ProgressThreadTest, TheThreadSleepsAlthoughTheProgramWasInterruptedBeforeItStarted) {
+  {
+    const Process::Turn turn(process(0).lock);
+    process(0).worlds->interrupt();
+    process(0).worlds->stop_thread();
+    std::string reason;
+    EXPECT_TRUE(process(0).worlds->start_thread(reason)) << reason;
+  }
+  // Both threads poll for a while before they sleep.
+  EXPECT_TRUE(until([] {
+    const Nanoseconds before = processor_time();
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    return processor_time() - before < 20'000'000;
+  }));
 }
 
 }  // namespace
