@@ -23,7 +23,7 @@ lam_ssi_rpi_cbuf_msg shown_as(const Arrival& arrival) {
 void ShownMessages::added(Arrival& arrival) {
   if (first_hidden_ == nullptr) first_hidden_ = &arrival;
   show();
-  if (first_hidden_ == nullptr) return;
+  if (first_hidden_ == nullptr && !to_debugger_) return;
   until_look_ == 0 ? look() : static_cast<void>(--until_look_);
 }
 
@@ -36,7 +36,7 @@ void ShownMessages::removed(Arrival& arrival) {
 }
 
 void ShownMessages::look() {
-  if (first_hidden_ == nullptr) return;
+  if (first_hidden_ == nullptr && !to_debugger_) return;
   until_look_ = kBetweenLooks;
   to_debugger_ = layer_.has_debugger();
   show();

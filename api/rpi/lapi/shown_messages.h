@@ -1,6 +1,6 @@
 // Where debuggers look for messages that nobody has asked for: the services' queue (rpi SSI specification, 3.5.2). LAM
 // searches it from its beginning for what is taken out, so that many messages in it cost the square of their number.
-// While no debugger is there it has the oldest ones only.
+// While no debugger is there it has the oldest ones only, and what a debugger was shown that has gone.
 #pragma once
 
 #include <cstddef>

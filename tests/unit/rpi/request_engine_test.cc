@@ -76,6 +76,10 @@ TEST_F(RequestEngineTest, WithoutADebuggerOnlyTheOldestAreShown) {
   EXPECT_TRUE(is_shown(kFew + 2)) << "a debugger is there, as was seen while nothing else was to do";
   complete(arrive(message(kMany, kMany), 1));
   EXPECT_TRUE(is_shown(kMany));
+  debugger_ = false;
+  EXPECT_EQ(engine_.advance(nullptr, true), 0);
+  complete(arrive(message(kMany + 1, kMany + 1), 1));
+  EXPECT_FALSE(is_shown(kMany + 1)) << "it has gone, and as many as without it are shown";
 }
 
 // It has come meanwhile, and the process was never idle.
