@@ -387,6 +387,7 @@ void ReceiveRequests::do_postponed() {
 
 void ReceiveRequests::lost(PeerState& peer) {
   some_lost_ = some_lost_ || peer.lost;
+  fail_asking([this](const _req& request) { return can_come_from_the_dead(request); });
   std::vector<Arrival*> unreachable;
   for (const auto& [sequence, arrival] : peer.overtakers) {
     if (arrival->complete) unreachable.push_back(arrival);
@@ -395,7 +396,6 @@ void ReceiveRequests::lost(PeerState& peer) {
     if (each->from == &peer && each->is_long() && each->complete) unreachable.push_back(each);
   }
   for (Arrival* arrival : unreachable) drop(*arrival);
-  fail_asking([this](const _req& request) { return can_come_from_the_dead(request); });
 }
 
 template <class Condition>

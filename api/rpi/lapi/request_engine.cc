@@ -190,8 +190,11 @@ void RequestEngine::settle() {
   if (!is_unsettled()) return;
   around_.tell_news();
   receives_.match_noted();
-  for (const Loss& loss : std::exchange(losses_, {})) lose(*peers_[loss.peer], loss.reason);
-  losses_.reserve(peers_.size());
+  while (!losses_.empty()) {
+    const Loss loss = losses_.front();
+    lose(*peers_[loss.peer], loss.reason);
+    losses_.erase(losses_.begin());
+  }
 }
 
 void RequestEngine::outside(bool is) {
@@ -302,13 +305,18 @@ void RequestEngine::tell_once(bool& told, const PeerState& peer, const char* wha
 void RequestEngine::lost(Peer peer, const char* reason) {
   if (peer >= peers_.size()) return;
   if (around_.is_outside() || is_unsettled()) return losses_.push_back({peer, reason});
-  lose(*peers_[peer], reason);
+  try {
+    lose(*peers_[peer], reason);
+  } catch (const std::bad_alloc&) {
+    losses_.push_back({peer, reason});  // there is room for it
+  }
 }
 
+// Throws std::bad_alloc, and goes on when it is called again.
 void RequestEngine::lose(PeerState& peer, const char* reason) {
   if (peer.process == nullptr) return;
-  peer.lost = !peer.left;
-  if (peer.lost && !peer.told_last) {
+  const bool is_told = std::exchange(peer.lost, !peer.left);
+  if (peer.lost && !is_told && !peer.told_last) {
     std::array<char, 160> text;
     std::snprintf(text.data(), text.size(), "is lost: %s", reason);
     around_.layer().tell(*peer.process, text.data());

@@ -6,6 +6,7 @@
 #include <functional>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/unit/rpi/quiet_engine.h"
@@ -123,6 +124,37 @@ TEST_F(EngineMemoryTest, AnswersAndReadsAreBegunAgain) {
   ASSERT_EQ(world_.headers.size(), 1U);
   EXPECT_EQ(world_.headers[0].kind, EnvelopeKind::fetched);
   EXPECT_EQ(request.rq_state, LAM_RQSDONE);
+}
+
+TEST_F(EngineMemoryTest, ALossIsToldInTheEnd) {
+  Envelope envelope = message(0, 6);
+  envelope.kind = EnvelopeKind::long_message;
+  envelope.request = 9;
+  envelope.address = 4096;
+  envelope.length = 100;
+  complete(arrive(envelope, 0));  // nobody has asked for it, and it cannot be read any more
+  const _req& receiving = receive(1, 5, memory_, 100);
+  _req& sending = build(LAM_RQISSEND, 1, 5, memory_, 1);
+  ASSERT_TRUE(start(sending));
+  engine_.outside(true);
+  engine_.lost(1, "it has ended");
+  engine_.outside(false);
+  told_.reserve(1);
+  // After its text, twice before the send ends, and before the message that nobody can read is gone.
+  for (const int allocation : {1, 0, 1}) {
+    EXPECT_NE(receiving.rq_state, LAM_RQSDONE);
+    allocations_until_failure = allocation;
+    EXPECT_THROW(engine_.advance(nullptr, false), std::bad_alloc);
+    allocations_until_failure = -1;
+    EXPECT_TRUE(engine_.is_unsettled());
+  }
+  engine_.advance(nullptr, false);
+  EXPECT_FALSE(engine_.is_unsettled());
+  for (const _req* request : {&receiving, &std::as_const(sending)}) {
+    EXPECT_EQ(request->rq_state, LAM_RQSDONE);
+    EXPECT_EQ(request->rq_status.MPI_ERROR, MPI_ERR_LOCALDEAD);
+  }
+  EXPECT_EQ(told_, std::vector<std::string>{"is lost: it has ended"}) << "once";
 }
 
 TEST_F(EngineMemoryTest, ASendThatCouldNotBeginIsNotWaitedFor) {
