@@ -24,6 +24,7 @@ struct JoinedJob {
   bool libraries_compared = false;
   std::optional<std::vector<std::string>> unknown_variables{};           // not set: nobody has looked
   std::array<std::uint32_t, Settings::kMaxInstances + 1> generations{};  // by instance: times it was opened
+  std::uint32_t agreements = 0;                                          // times that it has told of its networks
   shm::Acquaintances acquaintances{};
 };
 

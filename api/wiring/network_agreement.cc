@@ -65,6 +65,15 @@ std::string name_of(const ChosenAdapter& place) {
   return text;
 }
 
+bool tells_networks(const NetworkRequest& request) {
+  return request.exchange && request.bootstrap.local_tasks().size() != request.bootstrap.size();
+}
+
+// Not of the instance: tasks may open theirs in another order, and then agree on what they open at the same time.
+std::string key_of(const NetworkRequest& request, const OfferedNetworks& offer) {
+  return "openlapi.networks." + std::to_string(request.agreement) + "." + offer.transport;
+}
+
 // What this task publishes: the first of a node for all that its entry has room for, the others for themselves. Empty:
 // the first one's names it.
 Tasks told_by(const Bootstrap& bootstrap) {
@@ -83,10 +92,10 @@ bool ask_nodes(Bootstrap& bootstrap, const std::string& key, std::vector<NodeNet
     std::vector<std::byte> value;
     NodeNetworks node;
     if (!bootstrap.get(task, key, kSecondsForNetworks, value, reason)) {
-      reason = "task " + std::to_string(task) +
-               " has not told which networks it has (MP_EUIDEVICE and MP_INSTANCES ask for one network in all tasks "
-               "or in none): " +
-               reason;
+      reason =
+          "task " + std::to_string(task) +
+          " has not told which networks it has (MP_EUILIB and OPENLAPI_MODULES are to be the same in all tasks): " +
+          reason;
       return false;
     }
     if (!decode(value, bootstrap.size(), node) || std::ranges::find(node.tasks, task) == node.tasks.end()) {
@@ -168,19 +177,27 @@ bool decode(std::span<const std::byte> bytes, std::uint32_t tasks, NodeNetworks&
   return true;
 }
 
-bool agree_on_networks(const NetworkRequest& request, std::span<OfferedNetworks> offers, OpenFailure& failure) {
+bool tell_networks(const NetworkRequest& request, std::span<const OfferedNetworks> offers, OpenFailure& failure) {
+  if (!tells_networks(request)) return true;
   Bootstrap& bootstrap = request.bootstrap;
   std::string reason;
   const Tasks tasks = told_by(bootstrap);
   for (const OfferedNetworks& offer : offers) {
-    if (tasks.empty() || bootstrap.put(offer.key, encode({offer.networks, tasks}), reason)) continue;
+    if (tasks.empty() || bootstrap.put(key_of(request, offer), encode({offer.networks, tasks}), reason)) continue;
     return fail(failure, FailureKind::exchange, "the networks of this node could not be published: " + reason);
   }
-  if (!request.exchange()) return false;
+  return request.exchange();
+}
+
+bool agree_on_networks(const NetworkRequest& request, std::span<OfferedNetworks> offers, OpenFailure& failure) {
+  if (!tells_networks(request)) return true;
+  Bootstrap& bootstrap = request.bootstrap;
+  std::string reason;
   for (OfferedNetworks& offer : offers) {
     std::vector<NodeNetworks> nodes;
     std::string missing;
-    if (!ask_nodes(bootstrap, offer.key, nodes, reason)) return fail(failure, FailureKind::exchange, reason);
+    if (!ask_nodes(bootstrap, key_of(request, offer), nodes, reason))
+      return fail(failure, FailureKind::exchange, reason);
     offer.agreed = common_network(nodes, missing);
     if (missing.empty() || bootstrap.task() != 0 || request.settings.info_level < kLevelWarning) continue;
     std::fprintf(stderr,

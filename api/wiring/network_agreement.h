@@ -27,14 +27,18 @@ bool decode(std::span<const std::byte> bytes, std::uint32_t tasks, NodeNetworks&
 // What a task takes its adapters of with one transport.
 struct OfferedNetworks {
   std::string transport;
-  std::string key;                           // of its entries in the bootstrap
-  std::vector<NetworkSize> networks;         // that it has
+  std::vector<NetworkSize> networks = {};    // that the node has; none where it names its devices
   std::optional<ChosenAdapter> agreed = {};  // the answer: an adapter there; none: there is no such network
 };
 
-// Publishes what this node has, exchanges, and asks one task of each node. The answer is the network of which the node
-// that has fewest adapters has most, of those which all nodes have, as far as they have any; it is the same in all
-// tasks. Task 0 tells the user if there is none. All tasks must call it. False: see `failure`.
+// Publishes what this node has, and exchanges, in a job over several nodes whose launcher can do that; elsewhere it
+// does nothing. All tasks must call it for each context, whatever their own settings ask for: of a node one task tells,
+// and all come to as many exchanges. False: see `failure`.
+bool tell_networks(const NetworkRequest& request, std::span<const OfferedNetworks> offers, OpenFailure& failure);
+
+// After that, for those that need the answer: asks one task of each node. It is the network of which the node that has
+// fewest adapters has most, of those which all nodes have, as far as they have any; it is the same in all tasks. Task 0
+// tells the user, if it needs one and there is none. Nobody is asked where nothing was told. False: see `failure`.
 bool agree_on_networks(const NetworkRequest& request, std::span<OfferedNetworks> offers, OpenFailure& failure);
 
 }  // namespace openlapi

@@ -95,15 +95,12 @@ struct Choice {
 };
 
 // MP_EUIDEVICE=sn_single or sn_all, MP_INSTANCES. Of one network all tasks take the same.
-bool choose_among(const NetworkRequest& request, const std::vector<LocalAdapter>& adapters, Choice& choice,
+bool choose_among(const NetworkRequest& request, const std::vector<AdapterCandidate>& candidates, Choice& choice,
                   OpenFailure& failure) {
   const Settings& settings = request.settings;
-  const std::vector<AdapterCandidate> candidates = usable_candidates(adapters);
   AdapterRequest wanted{.all_networks = settings.device == "sn_all", .instances = std::max(settings.instances, 1)};
   if (!wanted.all_networks) {
-    OfferedNetworks offer{.transport = "udp",
-                     .key = address_keys(request.instance, request.generation) + "networks",
-                     .networks = networks_of(candidates)};
+    OfferedNetworks offer{.transport = "udp"};
     if (!agree_on_networks(request, {&offer, 1}, failure)) return false;
     wanted.network = offer.agreed;
   }
@@ -129,7 +126,10 @@ bool check_reach(const NetworkRequest& request, const char* variable, const Loca
 bool choose_addresses(const NetworkRequest& request, Choice& choice, OpenFailure& failure) {
   std::vector<in_addr>& addresses = choice.addresses;
   const std::vector<LocalAdapter> adapters = list_adapters();
+  const std::vector<AdapterCandidate> candidates = usable_candidates(adapters);
   const Settings& settings = request.settings;
+  const OfferedNetworks offer{.transport = "udp", .networks = networks_of(candidates)};
+  if (!tell_networks(request, {&offer, 1}, failure)) return false;
   if (request.adapter_name != nullptr) {
     const LocalAdapter* adapter = named_adapter(request.adapter_name, adapters, failure);
     if (adapter == nullptr || !check_reach(request, "adapter_name", *adapter, failure)) return false;
@@ -162,7 +162,7 @@ bool choose_addresses(const NetworkRequest& request, Choice& choice, OpenFailure
   const bool one_node = request.bootstrap.local_tasks().size() == request.bootstrap.size();
   const bool by_network = settings.device == "sn_single" || settings.device == "sn_all" || settings.instances > 1;
   if (adapter == nullptr && !one_node && by_network) {
-    if (!choose_among(request, adapters, choice, failure)) return false;
+    if (!choose_among(request, candidates, choice, failure)) return false;
     if (!addresses.empty()) return true;
   }
   if (adapter == nullptr) adapter = default_adapter(adapters, one_node);

@@ -55,8 +55,9 @@ struct NetworkRequest {
   std::uint64_t epoch;                 // see PublishedAddress
   const char* adapter_name = nullptr;  // the one that the program names; null: it names none
   AddressSource* addresses = nullptr;  // null: the bootstrap can exchange, or UDP is not used
-  // Makes what was published visible; false: the failure is told. Empty: the bootstrap cannot.
+  // Makes what was published visible; false: the failure is told. Empty: there is no launcher that can.
   std::function<bool()> exchange{};
+  std::uint32_t agreement = 0;         // times that this process has told of its networks before
   bool tags = false;                   // packets carry tags, over each network: a pair of tasks may use any
   bool spare = false;                  // for tasks that replace others; nobody is reached over it until then
   TellNotice tell = nullptr;

@@ -34,6 +34,7 @@ class Opening {
   void open_spare_network();
   bool wants_tags() const;
   NetworkRequest network_request();
+  bool exchange_networks();
   bool is_over_udp() const { return settings_.library == CommunicationLibrary::kIp; }
   bool everybody_here() const { return bootstrap().local_tasks().size() == bootstrap().size(); }
   Bootstrap& bootstrap() const { return *result_.bootstrap; }
@@ -46,9 +47,9 @@ class Opening {
   std::uint32_t generation_ = 0;  // times this instance was opened before
 };
 
-// Tasks of several nodes come to one exchange, that of their addresses, or to two, where they agree on a network first.
-// Those of one node wait for each other before they set up shared memory, which does not wait for long, and exchange
-// addresses only where that fails or is not wanted: it would be polled in vain.
+// Tasks of several nodes come to two exchanges, of their networks and of their addresses, whatever the settings of each
+// are. Those of one node wait for each other before they set up shared memory, which does not wait for long, and
+// exchange addresses only where that fails or is not wanted: it would be polled in vain.
 bool Opening::open_paths() {
   if (!everybody_here()) return open_network() && share_memory();
   // Also where no adapter is needed.
@@ -148,6 +149,11 @@ bool Opening::wants_tags() const {
   return !bootstrap().can_exchange() || !everybody_here();
 }
 
+bool Opening::exchange_networks() {
+  ++job_.agreements;
+  return exchange("the tasks' networks could not be exchanged: ");
+}
+
 NetworkRequest Opening::network_request() {
   return {.settings = settings_,
           .bootstrap = bootstrap(),
@@ -156,7 +162,8 @@ NetworkRequest Opening::network_request() {
           .epoch = result_.epoch,
           .adapter_name = request_.adapter_name,
           .addresses = request_.addresses,
-          .exchange = [this] { return exchange("the tasks' networks could not be exchanged: "); },
+          .exchange = job_.has_launcher ? std::function<bool()>([this] { return exchange_networks(); }) : nullptr,
+          .agreement = job_.agreements,
           .tags = wants_tags(),
           .tell = request_.tell};
 }

@@ -39,7 +39,7 @@ class UserSpace {
   void load();
   std::vector<std::string> named_devices() const;
   std::string device_for(const std::string& preference);
-  bool find_devices(OpenFailure& failure);
+  bool find_devices(bool named, OpenFailure& failure);
   std::vector<ChosenDevice> devices_of(const Candidate& candidate, const std::vector<std::string>& named) const;
   ModuleRequest module_request(const Candidate& candidate) const;
   void open_devices(Candidate& candidate, const std::vector<std::string>& named);
@@ -113,20 +113,21 @@ ModuleRequest UserSpace::module_request(const Candidate& candidate) const {
   return request;
 }
 
-// Where the library chooses. Of one network all tasks take the same.
-bool UserSpace::find_devices(OpenFailure& failure) {
+// Those that are present where the library chooses. Of one network all tasks take the same; one that names its devices
+// looks for no others.
+bool UserSpace::find_devices(bool named, OpenFailure& failure) {
   const Settings& settings = request_.settings;
   std::vector<OfferedNetworks> offers;
   for (Candidate& candidate : candidates_) {
     std::string ignored;
-    if (candidate.module != nullptr) candidate.present = candidate.module->devices(module_request(candidate), ignored);
+    if (candidate.module != nullptr && !named)
+      candidate.present = candidate.module->devices(module_request(candidate), ignored);
     offers.push_back({.transport = candidate.name,
-                      .key = keys_of(candidate) + "networks",
                       .networks = networks_of(eligible_candidates(candidate.present, list_adapters()))});
   }
-  const bool one_node = request_.bootstrap.local_tasks().size() == request_.bootstrap.size();
+  if (!tell_networks(request_, offers, failure)) return false;
   const bool one_network = settings.device != "sn_all" && (settings.device == "sn_single" || settings.instances > 1);
-  if (one_node || !one_network || !settings.network_windows.empty()) return true;
+  if (named || !one_network || !settings.network_windows.empty()) return true;
   if (!agree_on_networks(request_, offers, failure)) return false;
   for (std::size_t number = 0; number != offers.size(); ++number) candidates_[number].network = offers[number].agreed;
   return true;
@@ -274,7 +275,7 @@ bool UserSpace::open(OpenFailure& failure) {
   for (std::string& name : named) name = device_for(name);
   // Windows that all leave the choice to the library name nothing.
   if (std::ranges::all_of(named, &std::string::empty)) named.clear();
-  if (named.empty() && !find_devices(failure)) return false;
+  if (!find_devices(!named.empty(), failure)) return false;
   for (Candidate& candidate : candidates_) {
     open_devices(candidate, named);
     if (!publish(candidate, failure)) return false;

@@ -29,7 +29,8 @@ class Job final : public Bootstrap {
   const Tasks& local_tasks() const override { return near_; }
   std::uint64_t job_cookie() const override { return 1; }
   bool can_exchange() const override { return true; }
-  bool put(std::string_view, std::span<const std::byte> value, std::string&) override {
+  bool put(std::string_view key, std::span<const std::byte> value, std::string&) override {
+    put_under = key;
     published_[task_].assign(value.begin(), value.end());
     return true;
   }
@@ -44,6 +45,7 @@ class Job final : public Bootstrap {
   void abort(int, std::string_view) override {}
 
   Tasks asked{};
+  std::string put_under{};
 
  private:
   std::uint32_t task_, size_;
@@ -76,6 +78,8 @@ class NetworkAgreement : public testing::Test {
 
   std::vector<NodeNetworks> nodes_{};
   std::uint32_t size_ = 0;
+  bool can_exchange_ = true;
+  unsigned exchanges_ = 0;
   Published published_{};
   Tasks asked_{};
   std::string said_{};
@@ -85,13 +89,25 @@ class NetworkAgreement : public testing::Test {
  private:
   std::string agree(std::uint32_t task, const NodeNetworks& node) {
     Job job(task, size_, node.tasks, published_);
-    const NetworkRequest request{
-        .settings = settings_, .bootstrap = job, .instance = 1, .generation = 0, .epoch = 1, .exchange = [] {
-          return true;
-        }};
-    OfferedNetworks offer{.transport = "udp", .key = "key", .networks = node.networks};
+    NetworkRequest request{.settings = settings_,
+                           .bootstrap = job,
+                           .instance = task % 16 + 1,  // it does not matter
+                           .generation = 0,
+                           .epoch = 1,
+                           .agreement = 3};
+    if (can_exchange_) {
+      request.exchange = [this] {
+        ++exchanges_;
+        return true;
+      };
+    }
+    OfferedNetworks offer{.transport = "udp", .networks = node.networks};
     testing::internal::CaptureStderr();
-    const bool done = agree_on_networks(request, {&offer, 1}, failure_);
+    const bool done =
+        tell_networks(request, {&offer, 1}, failure_) && agree_on_networks(request, {&offer, 1}, failure_);
+    if (!job.put_under.empty()) {
+      EXPECT_EQ(job.put_under, "openlapi.networks.3.udp");
+    }
     said_ = testing::internal::GetCapturedStderr();
     asked_ = job.asked;
     if (!done) return "";
@@ -161,12 +177,23 @@ TEST_F(NetworkAgreement, TasksWithoutOrderTellForThemselves) {
   EXPECT_EQ(agreed_by(1023), "10.0.0.0") << failure_.text;
 }
 
+TEST_F(NetworkAgreement, NobodyIsAskedOnOneNodeOrWithoutALauncher) {
+  add_node({0, 1}, {network("10.0.0.1", 1)});
+  EXPECT_EQ(agreed_by(1), "none");
+  add_node({2}, {network("10.0.0.2", 1)});
+  can_exchange_ = false;
+  EXPECT_EQ(agreed_by(1), "none");
+  EXPECT_EQ(exchanges_, 0u);
+  EXPECT_TRUE(published_.empty());
+  EXPECT_EQ(asked_, Tasks{});
+}
+
 TEST_F(NetworkAgreement, ATaskThatTellsNothingIsNamed) {
   add_node({0}, {network("10.0.0.1", 1)});
   size_ = 2;
   EXPECT_EQ(agreed_by(0), "");
   EXPECT_EQ(failure_.kind, FailureKind::exchange);
-  EXPECT_EQ(failure_.text.find("task 1 has not told which networks it has (MP_EUIDEVICE and MP_INSTANCES ask"), 0u)
+  EXPECT_EQ(failure_.text.find("task 1 has not told which networks it has (MP_EUILIB and OPENLAPI_MODULES are"), 0u)
       << failure_.text;
 }
 

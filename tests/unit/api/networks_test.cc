@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "api/wiring/network_agreement.h"
+
 namespace openlapi {
 namespace {
 
@@ -101,6 +103,75 @@ TEST_F(NamedAdapters, OfAStandaloneTaskOneIsUsedIfTheProgramHasAddressesForOne) 
   has_all_ = false;
   EXPECT_EQ(said_when_opened().find("MP_LAPI_INET_ADDR"), std::string::npos) << "the first 8 are not";
   EXPECT_EQ(opened_.networks.size(), 1u);
+}
+
+// Task 0 of two on two nodes, under a launcher.
+class OnTwoNodes final : public Bootstrap {
+ public:
+  std::string_view name() const override { return "pmix"; }
+  std::uint32_t task() const override { return 0; }
+  std::uint32_t size() const override { return 2; }
+  const std::vector<std::uint32_t>& local_tasks() const override { return near_; }
+  std::uint64_t job_cookie() const override { return 1; }
+  bool can_exchange() const override { return true; }
+  bool put(std::string_view key, std::span<const std::byte>, std::string&) override {
+    keys.emplace_back(key);
+    return true;
+  }
+  bool exchange(std::string&) override { return true; }
+  bool get(std::uint32_t, std::string_view, unsigned, std::vector<std::byte>& value, std::string&) override {
+    ++asked;
+    value = encode(NodeNetworks{{}, {0, 1}});
+    return true;
+  }
+  bool barrier(std::string&) override { return true; }
+  void abort(int, std::string_view) override {}
+
+  std::vector<std::string> keys{};
+  unsigned asked = 0;
+
+ private:
+  std::vector<std::uint32_t> near_{0};
+};
+
+TEST(NetworksOfOneTask, AreExchangedOnceWhateverItAsksFor) {
+  std::string interface;  // none but the loopback: the machine has no network
+  for (const LocalAdapter& adapter : list_adapters()) {
+    if (adapter.up && ntohl(adapter.address.s_addr) >> 24 != 127) interface = adapter.name;
+  }
+  std::vector<Settings> all(3);
+  all[1].instances = 2;
+  all[2].device = "sn_single";
+  if (!interface.empty()) {
+    all.push_back(all[1]);
+    all.back().device = interface;
+  }
+  for (const Settings& settings : all) {
+    for (const bool user_space : {false, true}) {
+      OnTwoNodes bootstrap;
+      unsigned exchanges = 0;
+      const NetworkRequest request{.settings = settings,
+                                   .bootstrap = bootstrap,
+                                   .instance = 2,
+                                   .generation = 0,
+                                   .epoch = 1,
+                                   .exchange =
+                                       [&] {
+                                         EXPECT_FALSE(bootstrap.keys.empty());
+                                         return ++exchanges != 0;
+                                       },
+                                   .agreement = 4};
+      OpenNetworks opened;
+      OpenFailure failure;
+      // Where this machine has no such adapter it fails, after the exchange.
+      static_cast<void>((user_space ? open_user_space_networks : open_udp_networks)(request, opened, failure));
+      EXPECT_EQ(exchanges, 1u) << settings.device << " " << settings.instances << " " << failure.text;
+      ASSERT_FALSE(bootstrap.keys.empty());
+      EXPECT_EQ(bootstrap.keys.front(), user_space ? "openlapi.networks.4.verbs" : "openlapi.networks.4.udp");
+      const bool asks = settings.device == "sn_single" || (settings.device.empty() && settings.instances > 1);
+      EXPECT_EQ(bootstrap.asked != 0, asks) << settings.device << " " << settings.instances;
+    }
+  }
 }
 
 }  // namespace
