@@ -212,6 +212,7 @@ void Opening::say_what_is_used() const {
 
 void Opening::say_what_fails_over() const {
   if (opened_.network.empty()) return;
+  if (opened_.networks.size() == 1 && !asks_for_several(settings())) return;  // nothing to say: nobody is asked
   const std::uint32_t first_here = bootstrap().local_tasks().front();
   if (bootstrap().task() != first_here && !has_other_adapters(first_here)) return;
   std::set<std::string_view> adapters;

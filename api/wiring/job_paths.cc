@@ -34,17 +34,17 @@ void say_what_is_unused(const JobPaths& paths, const Settings& settings) {
   if (paths.adapter_name != nullptr) say_unused("adapter_name", paths.adapter_name);
 }
 
-bool asks_for_several(const Settings& settings) {
-  return settings.instances > 1 || settings.device == "sn_all" || settings.inet_addresses.size() > 1 ||
-         settings.network_windows.size() > 1;
-}
-
 bool names_adapter(const FailoverMeans& means, const Settings& settings) {
   if (means.adapter_name != nullptr) return true;
   return !names_any_adapter(settings.device) && settings.inet_addresses.empty() && settings.network_windows.empty();
 }
 
 }  // namespace
+
+bool asks_for_several(const Settings& settings) {
+  return settings.instances > 1 || settings.device == "sn_all" || settings.inet_addresses.size() > 1 ||
+         settings.network_windows.size() > 1;
+}
 
 void say_what_can_fail_over(const FailoverMeans& means, const Settings& settings, TellNotice listener) {
   if (means.adapters > 1 && !means.followed) {

@@ -32,6 +32,8 @@ struct FailoverMeans {
   bool followed = false;     // a daemon says which of the peers' adapters are down
 };
 
+// Whether one adapter is less than what the settings ask for.
+bool asks_for_several(const Settings& settings);
 void say_what_can_fail_over(const FailoverMeans& means, const Settings& settings, TellNotice listener);
 
 // Task 0.
