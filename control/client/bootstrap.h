@@ -45,7 +45,8 @@ class Bootstrap {
   // user's own means.
   virtual bool can_exchange() const = 0;
 
-  // Publishes `value` under `key`; visible to others after the next exchange(). At most a few dozen bytes.
+  // Publishes `value` under `key`; visible to others after the next exchange(). A few dozen bytes; what a
+  // node tells of its networks and of its tasks has at most 433 for each transport.
   virtual bool put(std::string_view key, std::span<const std::byte> value, std::string& error) = 0;
 
   // Collective: makes what was put visible, and is a barrier. Under lapirun data moves only to whoever asks for it by
