@@ -273,6 +273,11 @@ TEST_F(ProgressThreadTest, TheThreadIsNotThereWhileItIsStopped) {
   process(1).start(LAM_RQIRECV, 0, 3, in.data(), kLong);
   process(0).start(LAM_RQISEND, 1, 3, out.data(), kLong);
   EXPECT_TRUE(until([&] { return process(0).has_news(); })) << "it goes on";
+  EXPECT_TRUE(until([&] {
+    process(0).advance();
+    process(1).advance();
+    return process(0).active + process(1).active == 0;
+  })) << "and is at an end with the memory";
 }
 
 // As LAM does it for a checkpoint.
