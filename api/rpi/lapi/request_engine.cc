@@ -76,6 +76,7 @@ int RequestEngine::start(MPI_Request request) {
   some_handled_ = some_handled_ || request->rq_hdlr != nullptr;
   if (request->rq_rank != MPI_ANY_SOURCE && peer_state_of(request->rq_proc) == nullptr) return fail(ESRCH);
   try {
+    receives_.withdraw(state);  // was cancelled before: what has come since meets it from now on only
     settle();
     if (is_dead(*request->rq_comm)) {
       around_.fail_dead(request);

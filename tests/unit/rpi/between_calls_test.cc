@@ -10,7 +10,15 @@
 namespace openlapi::rpi {
 namespace {
 
-using BetweenCallsTest = QuietEngine;
+class BetweenCallsTest : public QuietEngine {
+ protected:
+  // As LAM does it, which calls no module.
+  void cancel(_req& request) {
+    request.rq_state = LAM_RQSDONE;
+    request.rq_flags |= LAM_RQFCANCEL;
+    --active_;
+  }
+};
 
 TEST_F(BetweenCallsTest, WhatMeetsAReceiveBetweenCallsIsToldInTheNext) {
   engine_.match_outside(true);
@@ -40,9 +48,7 @@ TEST_F(BetweenCallsTest, AReceiveThatIsCancelledBetweenCallsStaysUnwritten) {
   ASSERT_NE(first.buffer, memory_);
   std::memcpy(first.buffer, "a", 1);
   std::memcpy(second.buffer, "b", 1);
-  cancelled.rq_state = LAM_RQSDONE;
-  cancelled.rq_flags |= LAM_RQFCANCEL;
-  --active_;
+  cancel(cancelled);
   complete(first);
   complete(second);
   EXPECT_EQ(engine_.advance(&cancelled, false), 1);
@@ -53,15 +59,36 @@ TEST_F(BetweenCallsTest, AReceiveThatIsCancelledBetweenCallsStaysUnwritten) {
   EXPECT_EQ(active_, 0);
 }
 
+TEST_F(BetweenCallsTest, AReceiveThatIsStartedAgainAfterACancelIsANewOne) {
+  _req& request = receive(1, 5, memory_, 100);
+  _req& other = receive(1, MPI_ANY_TAG, memory_ + 100, 100);
+  engine_.outside(true);
+  complete(arrive(message(0, 5), 1));
+  engine_.outside(false);
+  cancel(request);
+  EXPECT_TRUE(start(request));
+  EXPECT_EQ(request.rq_state, LAM_RQSSTART);
+  EXPECT_EQ(other.rq_state, LAM_RQSDONE) << "it asked before";
+}
+
+TEST_F(BetweenCallsTest, AReceiveThatIsStartedAgainAfterACancelAndALossFailsOnce) {
+  _req& request = receive(1, 5, memory_, 100);
+  engine_.outside(true);
+  engine_.lost(1, "it has ended");
+  engine_.outside(false);
+  cancel(request);
+  EXPECT_TRUE(start(request));
+  EXPECT_EQ(request.rq_status.MPI_ERROR, MPI_ERR_LOCALDEAD);
+  EXPECT_EQ(active_, 0);
+}
+
 TEST_F(BetweenCallsTest, WhatComesAfterAMessageThatWaitsIsReceivedAfterIt) {
   _req& cancelled = receive(1, 5, memory_, 100);
   engine_.outside(true);
   complete(arrive(message(0, 5), 1));
   complete(arrive(message(1, 6), 1));
   engine_.outside(false);
-  cancelled.rq_state = LAM_RQSDONE;
-  cancelled.rq_flags |= LAM_RQFCANCEL;
-  --active_;
+  cancel(cancelled);
   EXPECT_EQ(receive(1, MPI_ANY_TAG, memory_, 1).rq_status.MPI_TAG, 5);
 }
 
