@@ -208,7 +208,7 @@ void SimulatedProcess::fast_send(unsigned to) {
 
 // Of what has come: a program of one thread would wait for the rest in vain.
 void SimulatedProcess::fast_receive(const Wanted& wanted) {
-  begin_call();
+  move();  // or the model would know of what has come outside of calls before the engine does
   if (!job_.exact || wanted.rank == MPI_ANY_SOURCE || !job_.model.unasked(rank_, wanted)) return;
   SimulatedRequest made;
   made.buffer.assign(job_.below(4) == 0 ? job_.below(80) + 1 : 500, kUntouched);
@@ -279,7 +279,7 @@ void SimulatedProcess::act() {
 }
 
 void SimulatedProcess::receive_rest() {
-  begin_call();
+  move();  // as in fast_receive()
   for (int context = 0; context < kContexts; ++context) {
     const Wanted anything{context};
     // The dead have messages that only the model has, and wildcards fail.
