@@ -72,6 +72,21 @@ class LapiLam(UnpackedLam):
         script.chmod(0o755)
         return "./script"
 
+    def last_words(self, processes, before, program, expected):
+        """What each process has said on standard error: until one has said what is expected, or after the time that it
+        may take. LAM ends the others, and its mpirun may wait for ever for a process that has ended in MPI_Init."""
+        prefix = self.home / f"said.{time.monotonic_ns()}"
+        said = [pathlib.Path(f"{prefix}.{rank}") for rank in range(processes)]
+        script = self.script(f"{before}\nexec 2>{prefix}.$LAMRANK", program)
+        texts, until = [""] * processes, time.monotonic() + SECONDS
+        with subprocess.Popen(self.mpirun_command(self.words(processes, script)), stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as job:
+            while not any(expected in text for text in texts) and time.monotonic() < until:
+                time.sleep(0.05)
+                texts = [file.read_text() if file.exists() else "" for file in said]
+            job.kill()
+        return texts
+
     def survivor_says(self, program, kind, variables=(), options=(), last="class"):
         """What process 0 has said: up to the line that begins with the word `last`, or after the time that it may take."""
         said = self._said = self.home / f"said.{time.monotonic_ns()}"
