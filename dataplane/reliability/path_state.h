@@ -47,6 +47,7 @@ struct PathState {
   Nanoseconds retransmit_at = UINT64_MAX;
   Nanoseconds recheck_at = UINT64_MAX;  // when an overtaken packet counts as lost
   bool takes_nothing = false;           // nothing is in flight, and the transport was full since the timer began
+  bool timed_out = false;               // since the timer last began anew: the window was cut for it
 };
 
 // Of all paths of a channel, by number, and how these share what is to be sent. Most channels have one, which needs no

@@ -37,13 +37,17 @@ void ReliableChannel::handle_losses(unsigned path) {
 }
 
 // A path's timer begins anew when the oldest packet has moved on and something of the path was acknowledged. While that
-// packet waits for another path, what arrives over this one is enough: it is alive.
+// packet waits for another path, what arrives over this one is enough: it is alive. How long it waits is another
+// matter: what was acknowledged may have been sent again before its answer could come, as when a way has become longer
+// than the time-out. So the time-out stays as long as it has grown until a packet that was sent once is measured
+// (Karn), or each packet would be sent several times and none ever be measured.
 inline void ReliableChannel::restart_timer(unsigned path, bool advanced, Nanoseconds now) {
   PathState& over = path_states_[path];
   const bool only = paths() == 1;
   const bool arrived = send_.news(path).bytes != 0;
   if (advanced ? !arrived && !only : !arrived || send_.waits_for(path)) return;
-  over.round_trip.reset_back_off();
+  over.timed_out = false;
+  if (send_.news(path).round_trip != 0) over.round_trip.reset_back_off();
   const bool outstanding = only ? send_.anything_transmitted() : send_.in_flight_bytes(path) != 0;
   over.retransmit_at = outstanding ? now + over.round_trip.timeout() : UINT64_MAX;
   over.recheck_at = UINT64_MAX;
@@ -99,7 +103,7 @@ bool ReliableChannel::run_timers(unsigned path, Nanoseconds now) {
   const bool silent = send_.timed_out(now > timeout ? now - timeout : 0, path);
   if (silent) {
     ++context_.counters.timeouts;
-    if (over.round_trip.back_offs() == 0) {
+    if (!std::exchange(over.timed_out, true)) {
       over.congestion.on_timeout();
       send_.mark_recovery(path);
       path_states_.share_out();

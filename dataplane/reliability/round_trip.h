@@ -17,7 +17,7 @@ class RoundTrip {
 
   // The timer expired once more without an answer: from now on it waits twice as long, up to the limit in tuning.h.
   void back_off();
-  // Something new was acknowledged: the time-out follows the estimate again.
+  // A packet that was sent once was acknowledged: the time-out follows the estimate again.
   void reset_back_off() { back_offs_ = 0; }
 
   Nanoseconds timeout() const { return std::min(timeout_ << back_offs_, tuning::kLongestRetransmitTimeout); }

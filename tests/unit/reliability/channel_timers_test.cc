@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <deque>
+#include <utility>
 
 #include "tests/unit/reliability/channel_end.h"
 
@@ -37,6 +39,24 @@ class ChannelTimers : public testing::Test {
     }
   }
 
+  // Brings so many messages from left to right, `together` of which are on their way, where each way takes so long.
+  void bring(unsigned messages, unsigned together, Nanoseconds way) {
+    std::deque<std::pair<Nanoseconds, PacketBytes>> to_right, to_left;
+    const auto carry = [&](ChannelEnd& from, auto& road, ChannelEnd& to) {
+      from.channel().run_timers(now_);
+      for (PacketBytes& packet : from.transmit(now_)) road.emplace_back(now_ + way, std::move(packet));
+      for (; !road.empty() && road.front().first <= now_; road.pop_front()) to.receive(road.front().second, now_);
+    };
+    const std::uint64_t end = next_ + messages;
+    for (; next_ != end || !left_.channel().all_acknowledged(); now_ += kMillisecond) {
+      ASSERT_LT(now_, kStart + 60 * kSecond);
+      while (next_ != end && left_.channel().packets_out() < together) ASSERT_TRUE(left_.send(next_++));
+      carry(left_, to_right, right_);
+      carry(right_, to_left, left_);
+    }
+  }
+
+  Nanoseconds now_ = kStart;
   ChannelEnd left_{{.self = 0, .epochs = {0, 1}}};
   ChannelEnd right_{{.self = 1, .epochs = {0, 1}}};
   std::uint64_t next_ = 1;
@@ -91,6 +111,19 @@ TEST_F(ChannelTimers, TheOldestPacketBeginsItsTimeAnewWhenItLeavesAgain) {
   EXPECT_EQ(left_.channel().next_deadline(), due);
   ASSERT_EQ(left_.transmit(second).size(), 1u);
   EXPECT_EQ(left_.channel().next_deadline(), due);
+}
+
+// Each packet was sent again before its answer could come, so nothing was measured, and the time-out stayed too short.
+TEST_F(ChannelTimers, AWayThatBecomesLongerIsLearntFromFewRetransmissions) {
+  for (const unsigned together : {1u, 16u}) {
+    bring(20, 1, 0);
+    const std::uint64_t before = left_.counters().retransmits;
+    bring(20 * together, together, 50 * kMillisecond);
+    EXPECT_LE(left_.counters().retransmits - before, 6 * together) << together << " together";
+    EXPECT_GE(left_.channel().round_trip().timeout(), 100 * kMillisecond);
+    EXPECT_EQ(left_.channel().round_trip().back_offs(), 0u);
+  }
+  EXPECT_EQ(right_.delivered, numbers(0, next_));
 }
 
 TEST_F(ChannelTimers, AnswersThatWaitedAllTheTimeAreMeasuredWhole) {

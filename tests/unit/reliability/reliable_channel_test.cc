@@ -109,9 +109,14 @@ TEST_F(ReliableChannelTest, RetransmitsWhenNothingComesBackAndBacksOff) {
   left_.channel().run_timers(now + wait);
   right_.receive_all(left_.transmit(now + wait), now + wait);
   left_.receive_all(right_.transmit(now + wait), now + wait);
-  EXPECT_EQ(left_.channel().round_trip().back_offs(), 0u);
   EXPECT_EQ(left_.channel().waiting_since(), UINT64_MAX);
   EXPECT_EQ(right_.delivered, numbers(0, 2));
+  EXPECT_EQ(left_.channel().round_trip().timeout(), tuning::kLongestRetransmitTimeout) << "which of them was answered?";
+  now += wait;
+  send(1);
+  right_.receive_all(left_.transmit(now), now);
+  left_.receive(right_.acknowledgement(now), now);
+  EXPECT_EQ(left_.channel().round_trip().back_offs(), 0u);
 }
 
 TEST_F(ReliableChannelTest, WaitingSinceIsTheTimeOfTheLastProgress) {
