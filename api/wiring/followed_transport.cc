@@ -75,10 +75,14 @@ class FollowedTransport final : public Transport, private LinkStatus, private Wa
     address_of_(inner_->local_address(), own_);  // it may have another one now
     count_changes();
   }
-  bool reaches(PeerIndex peer) const override {
-    if (adapters_->is_down(own_, kind_) || (link_ != nullptr && !link_->reaches(peer))) return false;
+  std::uint32_t words_against(PeerIndex peer) const override {
+    enum : std::uint32_t { kSeenHere = 1, kOwnTold = 2, kPeersTold = 4 };
+    std::uint32_t words = 0;
+    if (link_ != nullptr && !link_->reaches(peer)) words |= kSeenHere;
+    if (adapters_->is_down(own_, kind_)) words |= kOwnTold;
     const auto found = peers_.find(peer);
-    return found == peers_.end() || !adapters_->is_down(found->second, kind_);
+    if (found != peers_.end() && adapters_->is_down(found->second, kind_)) words |= kPeersTold;
+    return words;
   }
   const char* told_by(PeerIndex peer) const override {
     if (link_ != nullptr && !link_->reaches(peer)) return link_->told_by(peer);

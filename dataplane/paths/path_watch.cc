@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "dataplane/tuning.h"
 
@@ -21,21 +22,19 @@ void PathWatch::went_silent(unsigned path, Nanoseconds now) {
   choose();
 }
 
-bool PathWatch::link_is_down(unsigned path, Nanoseconds now) {
-  if ((links_down_ >> path & 1) != 0) return false;
-  links_down_ |= 1u << path;
-  asked_ &= ~(1u << path);
-  if (!is_silent(path)) paths_[path].pause = 0;
-  went_silent(path, now);
-  return true;
-}
-
-void PathWatch::link_is_up(unsigned path, Nanoseconds now) {
-  if ((links_down_ >> path & 1) == 0) return;
-  links_down_ &= ~(1u << path);
-  if (!is_silent(path)) return;
+bool PathWatch::link_is_said(unsigned path, std::uint32_t words, Nanoseconds now) {
+  const std::uint32_t before = std::exchange(words_[path], words);
+  links_down_ = words != 0 ? links_down_ | 1u << path : links_down_ & ~(1u << path);
+  if ((words & ~before) != 0) {
+    asked_ &= ~(1u << path);
+    if (!is_silent(path)) paths_[path].pause = 0;
+    went_silent(path, now);
+    return true;
+  }
+  if (words == before || !is_silent(path)) return false;
   paths_[path] = {.at = now, .pause = tuning::kFirstProbePause / 2};  // the neighbours may need a moment to see it
   find_next_probe();
+  return false;
 }
 
 void PathWatch::probe_silent(Nanoseconds now) {
@@ -65,9 +64,10 @@ void PathWatch::leads_home(unsigned path) {
   find_next_probe();
 }
 
-void PathWatch::leads_over(unsigned path, bool link_down) {
+void PathWatch::leads_over(unsigned path, std::uint32_t words) {
   const std::uint32_t bit = 1u << path;
-  links_down_ = link_down ? links_down_ | bit : links_down_ & ~bit;
+  words_[path] = words;
+  links_down_ = words != 0 ? links_down_ | bit : links_down_ & ~bit;
   asked_ |= bit;
 }
 

@@ -14,7 +14,7 @@ namespace openlapi {
 
 class PathWatch {
  public:
-  explicit PathWatch(unsigned paths) : paths_(paths) {}
+  explicit PathWatch(unsigned paths) : paths_(paths), words_(paths) {}
 
   // The path that new packets take while there are few: the preferred one, else the first one that is not silent; if
   // all are, each in turn.
@@ -36,11 +36,11 @@ class PathWatch {
   // The path's time-out has run out. It is probed from now on.
   void went_silent(unsigned path, Nanoseconds now);
 
-  // What is said of the path's link from outside of the traffic, perhaps not for the first time. One that is down makes
-  // the path silent, which is probed soon, however often it was before: what is said may be wrong. One that is up again
-  // has it probed at once. True: it was not known to be down.
-  bool link_is_down(unsigned path, Nanoseconds now);
-  void link_is_up(unsigned path, Nanoseconds now);
+  // What is said of the path's link from outside of the traffic, perhaps not for the first time. `words`: who says that
+  // it is down, as bits (LinkStatus). If any of them has not said so before, that makes the path silent, which is
+  // probed soon, however often it was before: what is said may be wrong. If any of them says so no more, it is probed
+  // at once. True: somebody has not said so before.
+  bool link_is_said(unsigned path, std::uint32_t words, Nanoseconds now);
   // The peer is elsewhere on all paths, perhaps, or has learnt that we are: those that are silent are probed at once.
   void probe_silent(Nanoseconds now);
 
@@ -51,7 +51,7 @@ class PathWatch {
   bool is_elsewhere(unsigned path) const { return (elsewhere_ >> path & 1) != 0; }
   // What is said of the link to where the path leads now, which is no news: packets that have come from there tell
   // more, so that the path is not silent for this, and any answer ends its silence.
-  void leads_over(unsigned path, bool link_down);
+  void leads_over(unsigned path, std::uint32_t words);
 
   // The path has answered a probe; since its link is down, if that is said, it has to be one that was due since then.
   // True: it was silent.
@@ -79,6 +79,7 @@ class PathWatch {
   void find_next_probe();
 
   std::vector<Probing> paths_;
+  std::vector<std::uint32_t> words_;  // of each path: who says that its link is down
   std::uint32_t silent_ = 0;      // a bit for each
   std::uint32_t links_down_ = 0;  // as it was last said of where the path leads; likewise
   std::uint32_t asked_ = 0;       // were probed since their links are down

@@ -220,9 +220,8 @@ bool PeerChannel::look_at_links(Nanoseconds now) {
   for (unsigned number = 0; number != reliable_.paths(); ++number) {
     const LinkStatus* const link = several_->paths[number].capabilities->link_status;
     if (link == nullptr) continue;
-    if (link->reaches(several_->paths[number].end)) {
-      several_->watch.link_is_up(number, now);
-    } else if (several_->watch.link_is_down(number, now)) {
+    const std::uint32_t words = link->words_against(several_->paths[number].end);
+    if (several_->watch.link_is_said(number, words, now)) {
       several_->teller.went_silent(number, now, reliable_.waiting_since());
       several_->teller.lost_link(number, now);
       reliable_.give_up_path(number);

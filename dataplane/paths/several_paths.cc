@@ -122,7 +122,7 @@ void SeveralPaths::lead(unsigned path, unsigned end, Nanoseconds now) {
     watch.leads_elsewhere(path, now);
   }
   const LinkStatus* const link = paths[path].capabilities->link_status;
-  watch.leads_over(path, link != nullptr && !link->reaches(paths[path].end));
+  watch.leads_over(path, link != nullptr ? link->words_against(paths[path].end) : 0);
 }
 
 }  // namespace openlapi

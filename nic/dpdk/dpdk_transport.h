@@ -145,7 +145,7 @@ class DpdkTransport final : public Transport,
   // dpdk_upkeep.cc
   const std::atomic<std::uint32_t>& changes() const override { return link_changes_; }
   void look() override;
-  bool reaches(PeerIndex peer) const override;
+  std::uint32_t words_against(PeerIndex peer) const override;
   const char* told_by(PeerIndex) const override { return nullptr; }
   void path_failed(PeerIndex) override {}  // its link is looked at anyway
   std::size_t send_hindered(Remote& remote, std::span<const OutgoingPacket> packets);

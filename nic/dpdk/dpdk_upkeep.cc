@@ -87,9 +87,9 @@ void DpdkTransport::look() {
 }
 
 // A link that was never up yet may be waited for.
-bool DpdkTransport::reaches(PeerIndex peer) const {
+std::uint32_t DpdkTransport::words_against(PeerIndex peer) const {
   const Port* const port = remotes_.find(peer)->port;
-  return port == nullptr || port->ethernet.up() || !port->ethernet.was_up();
+  return port == nullptr || port->ethernet.up() || !port->ethernet.was_up() ? 0 : 1;
 }
 
 bool DpdkTransport::has_link() const {

@@ -56,7 +56,7 @@ class AdapterLink final : public LinkStatus {
 
   const std::atomic<std::uint32_t>& changes() const override { return links_->changes(); }
   void look() override;
-  bool reaches(PeerIndex) const override { return !listed_ || links_->table().serves(address_); }
+  std::uint32_t words_against(PeerIndex) const override { return !listed_ || links_->table().serves(address_) ? 0 : 1; }
   const char* told_by(PeerIndex) const override { return nullptr; }
   void path_failed(PeerIndex) override {}  // the kernel tells by itself
   LocalLinks& links() const { return *links_; }

@@ -31,12 +31,12 @@ class PortStatus final : public LinkStatus {
 
   // Readable (POLLIN) when that one is, and when there is news. Constant.
   int descriptor() const { return sleepers_.get(); }
-  // True: reaches() has changed, or the place. A system call where there is no news.
+  // True: words_against() has changed, or the place. A system call where there is no news.
   bool look_for_news();
 
   const std::atomic<std::uint32_t>& changes() const override { return changes_; }
   void look() override { look_for_news(); }
-  bool reaches(PeerIndex) const override { return up_; }
+  std::uint32_t words_against(PeerIndex) const override { return up_ ? 0 : 1; }
   const char* told_by(PeerIndex) const override { return nullptr; }
   void path_failed(PeerIndex) override {}  // the adapter tells by itself
 

@@ -143,8 +143,10 @@ MUTANTS = {
         [("  if ((links_down_ & ~asked_) >> path & 1) return false;\n", "  if (links_down_ >> path & 1) return false;\n")]),
     "old_row_believed_anew": (
         "dataplane/paths/path_watch.cc", "what the matrix says of an adapter counts again with each change of another one",
-        [("  if ((links_down_ >> path & 1) != 0) return false;\n  links_down_ |= 1u << path;\n",
-          "  links_down_ |= 1u << path;\n")]),
+        [("  if ((words & ~before) != 0) {\n", "  if (words != 0) {\n")]),
+    "true_word_behind_old_row": (
+        "dataplane/paths/path_watch.cc", "what a second one says of a link is no news, although the first one was wrong",
+        [("  if ((words & ~before) != 0) {\n", "  if (words != 0 && before == 0) {\n")]),
     "round_trip_of_sent_again": (
         "dataplane/reliability/send_window.cc", "a packet that was sent again over another path measures that one",
         [("  over.news.round_trip = again ? 0 : std::max<Nanoseconds>(age, 1);\n",
@@ -259,7 +261,7 @@ SHARES = {
 WORDS = {
     "word_of_another_end": (
         "dataplane/paths/several_paths.cc", "what was said of an adapter stays when its path leads to another one",
-        [("  watch.leads_over(path, link != nullptr && !link->reaches(paths[path].end));\n", "  (void)link;\n")]),
+        [("  watch.leads_over(path, link != nullptr ? link->words_against(paths[path].end) : 0);\n", "  (void)link;\n")]),
     "older_row_believed": (
         "control/daemon/adapters/adapter_table.cc", "a row that comes late takes the place of a newer one",
         [("known.generation >= row.generation", "known.generation == row.generation")]),

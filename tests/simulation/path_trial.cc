@@ -350,8 +350,10 @@ void PathTrial::false_word() {
 
 void PathTrial::true_word() {
   chosen_ = network_used_by(0);
-  if (scenario_.has_matrix) {  // an old row that says so already, and was found wrong, would make it no news
-    for (const Side& side : sides_) simulation_.network().tell_in_matrix(side.task, chosen_, true);
+  if (scenario_.has_matrix) {  // which is found wrong before the true word comes
+    simulation_.network().tell_in_matrix(sides_[1].task, chosen_, false);
+    work(10 * tuning::kFirstProbePause, kMillisecond);
+    expect_all_serve("after an old row of the matrix, before true word");
   }
   work(kSamples * kStep, kStep);
   bound_ = kWord;
@@ -363,6 +365,7 @@ void PathTrial::true_word() {
   for (unsigned side = 0; side != 2; ++side) tell(side, true);
   work(50 * kMillisecond, kMillisecond);
   expect_all_serve("after true word");
+  if (scenario_.has_matrix) simulation_.network().tell_in_matrix(sides_[1].task, chosen_, true);
 }
 
 // Of the other side's adapter the matrix says for good that it is down. That is found out, and not believed anew when

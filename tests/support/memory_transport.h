@@ -154,7 +154,7 @@ class MemoryTransport final : public Transport,
     ++link_looks_;
     if (std::exchange(link_up_, link_said_up_) != link_said_up_) ++link_changes_;
   }
-  bool reaches(PeerIndex) const override { return link_up_; }
+  std::uint32_t words_against(PeerIndex) const override { return link_up_ ? 0 : 1; }
   const char* told_by(PeerIndex) const override { return nullptr; }
   void path_failed(PeerIndex peer) override { failed_paths_.push_back(peer); }
   const std::vector<PeerIndex>& failed_paths() const { return failed_paths_; }  // of these the engine has said so

@@ -134,10 +134,12 @@ void SimulatedTransport::look() {
   if (has_other_link || has_other_matrix || has_moved) ++link_changes_;
 }
 
-bool SimulatedTransport::reaches(PeerIndex peer) const {
+std::uint32_t SimulatedTransport::words_against(PeerIndex peer) const {
   const auto there = destinations_.find(peer);
-  return link_up_ && !matrix_.is_down(config_.address) &&
-         (there == destinations_.end() || !matrix_.is_down(there->second));
+  std::uint32_t words = link_up_ ? 0 : 1;
+  if (matrix_.is_down(config_.address)) words |= 2;
+  if (there != destinations_.end() && matrix_.is_down(there->second)) words |= 4;
+  return words;
 }
 
 void SimulatedTransport::arrive(Packet packet) {

@@ -137,7 +137,7 @@ class SimulatedTransport final : public Transport,
 
   const std::atomic<std::uint32_t>& changes() const override { return link_changes_; }
   void look() override;
-  bool reaches(PeerIndex peer) const override;
+  std::uint32_t words_against(PeerIndex peer) const override;
   const char* told_by(PeerIndex) const override { return nullptr; }
   void path_failed(PeerIndex) override {}
 

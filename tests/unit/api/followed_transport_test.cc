@@ -262,7 +262,7 @@ class LinkedTransport final : public Transport, private LinkStatus {
  private:
   const std::atomic<std::uint32_t>& changes() const override { return changes_; }
   void look() override {}
-  bool reaches(PeerIndex) const override { return is_up_; }
+  std::uint32_t words_against(PeerIndex) const override { return is_up_ ? 0 : 1; }
   const char* told_by(PeerIndex) const override { return nullptr; }
   void path_failed(PeerIndex) override {}
 
@@ -314,8 +314,13 @@ TEST_F(TwoWayTransportTest, WhoSaysThatALinkIsDownIsKnown) {
   link_->look();
   EXPECT_FALSE(link_->reaches(kPeer));
   EXPECT_STREQ(link_->told_by(kPeer), "somebody");
+  const std::uint32_t told = link_->words_against(kPeer);
+  EXPECT_NE(told, 0u);
   linked_->set_up(false);
   EXPECT_EQ(link_->told_by(kPeer), nullptr) << "it is seen here";
+  const std::uint32_t both = link_->words_against(kPeer);
+  EXPECT_EQ(both & told, told);
+  EXPECT_NE(both, told) << "which is news of its own";
 }
 
 TEST_F(FollowedTransportTest, WithoutADaemonItIsTheTransportItself) {

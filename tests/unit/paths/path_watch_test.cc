@@ -55,32 +55,32 @@ TEST(PathWatch, IfAllAreSilentEachIsTriedInTurn) {
 
 TEST(PathWatch, ALinkThatIsSaidToBeDownIsLeftAtOnce) {
   PathWatch watch(2);
-  EXPECT_TRUE(watch.link_is_down(0, 100));
+  EXPECT_TRUE(watch.link_is_said(0, 1, 100));
   EXPECT_EQ(watch.best(), 1u);
   EXPECT_EQ(watch.next_probe(), 100 + kFirst) << "what was said may be wrong";
-  EXPECT_FALSE(watch.link_is_down(0, 200)) << "it is known";
+  EXPECT_FALSE(watch.link_is_said(0, 1, 200)) << "it is known";
   EXPECT_EQ(watch.next_probe(), 100 + kFirst);
   watch.take_due(100 + kFirst);
   EXPECT_TRUE(watch.answered(0));
   EXPECT_EQ(watch.best(), 0u);
-  EXPECT_FALSE(watch.link_is_down(0, 200 + kFirst)) << "it was wrong, and has not changed since";
+  EXPECT_FALSE(watch.link_is_said(0, 1, 200 + kFirst)) << "it was wrong, and has not changed since";
   EXPECT_EQ(watch.best(), 0u);
 }
 
 TEST(PathWatch, ALinkThatIsUpAgainIsProbedAtOnce) {
   PathWatch watch(2);
-  watch.link_is_down(0, 0);
+  watch.link_is_said(0, 1, 0);
   Nanoseconds now = 0;
   for (int i = 0; i < 20; ++i) {
     now = watch.next_probe();
     watch.take_due(now);
   }
   EXPECT_EQ(watch.next_probe(), now + tuning::kLongestProbePause);
-  watch.link_is_up(0, now + 10);
+  watch.link_is_said(0, 0, now + 10);
   EXPECT_EQ(watch.best(), 1u) << "it has to answer";
   EXPECT_EQ(watch.take_due(now + 10), 1u);
   EXPECT_EQ(watch.next_probe(), now + 10 + kFirst) << "the other end may need a moment";
-  watch.link_is_up(0, now + 20);
+  watch.link_is_said(0, 0, now + 20);
   EXPECT_EQ(watch.next_probe(), now + 10 + kFirst) << "it is known";
   EXPECT_TRUE(watch.answered(0));
   EXPECT_EQ(watch.best(), 0u);
@@ -88,17 +88,17 @@ TEST(PathWatch, ALinkThatIsUpAgainIsProbedAtOnce) {
 
 TEST(PathWatch, ALinkThatIsUpSaysNothingOfAPathThatServesOrIsSilentForAnotherReason) {
   PathWatch watch(2);
-  watch.link_is_up(0, 0);
+  watch.link_is_said(0, 0, 0);
   EXPECT_EQ(watch.next_probe(), UINT64_MAX);
   watch.went_silent(0, 0);
-  watch.link_is_up(0, 1);
+  watch.link_is_said(0, 0, 1);
   EXPECT_EQ(watch.next_probe(), kFirst);
   EXPECT_TRUE(watch.is_silent(0));
 }
 
 TEST(PathWatch, WhatComesLateDoesNotBringBackALinkThatIsDown) {
   PathWatch watch(2);
-  EXPECT_TRUE(watch.link_is_down(0, 0));
+  EXPECT_TRUE(watch.link_is_said(0, 1, 0));
   EXPECT_FALSE(watch.carried_data(0)) << "it had arrived before";
   EXPECT_FALSE(watch.answered(0)) << "nothing was asked since";
   EXPECT_EQ(watch.best(), 1u);
@@ -111,12 +111,12 @@ TEST(PathWatch, WhatComesLateDoesNotBringBackALinkThatIsDown) {
 
 TEST(PathWatch, WhereAllLinksAreDownEachIsTriedInTurn) {
   PathWatch watch(2);
-  EXPECT_TRUE(watch.link_is_down(0, 0));
-  EXPECT_TRUE(watch.link_is_down(1, 0));
+  EXPECT_TRUE(watch.link_is_said(0, 1, 0));
+  EXPECT_TRUE(watch.link_is_said(1, 1, 0));
   EXPECT_EQ(watch.best(), 0u);
   watch.went_silent(0, 1);
   EXPECT_EQ(watch.best(), 1u);
-  watch.link_is_up(0, 2);
+  watch.link_is_said(0, 0, 2);
   EXPECT_TRUE(watch.answered(0));
   EXPECT_EQ(watch.best(), 0u);
 }
@@ -170,7 +170,7 @@ TEST(PathWatch, WrongWordOfALinkIsFoundOutSoonHoweverLongThePathWasSilentBefore)
     watch.take_due(now);
   }
   EXPECT_TRUE(watch.answered(1));
-  EXPECT_TRUE(watch.link_is_down(1, now));
+  EXPECT_TRUE(watch.link_is_said(1, 1, now));
   EXPECT_EQ(watch.next_probe(), now + kFirst);
   EXPECT_EQ(watch.take_due(now + kFirst), 2u);
   EXPECT_TRUE(watch.answered(1));
@@ -180,8 +180,29 @@ TEST(PathWatch, WordOfALinkLeavesTheProbesOfASilentPathAsTheyAre) {
   PathWatch watch(2);
   watch.went_silent(1, 0);
   EXPECT_EQ(watch.take_due(kFirst), 2u);
-  EXPECT_TRUE(watch.link_is_down(1, kFirst + 1));
+  EXPECT_TRUE(watch.link_is_said(1, 1, kFirst + 1));
   EXPECT_EQ(watch.next_probe(), 3 * kFirst);
+}
+
+// As where an old row of the network availability matrix was wrong, and then the kernel says that the link is down.
+TEST(PathWatch, WhatASecondOneSaysIsNewsAlthoughTheFirstOneWasWrong) {
+  constexpr std::uint32_t kFirstOne = 1, kSecondOne = 2;
+  PathWatch watch(2);
+  EXPECT_TRUE(watch.link_is_said(0, kFirstOne, 0));
+  EXPECT_EQ(watch.take_due(kFirst), 1u);
+  EXPECT_TRUE(watch.answered(0));
+  EXPECT_TRUE(watch.link_is_said(0, kFirstOne | kSecondOne, 10 * kFirst));
+  EXPECT_EQ(watch.best(), 1u);
+  EXPECT_FALSE(watch.answered(0)) << "nothing was asked since";
+  EXPECT_EQ(watch.next_probe(), 11 * kFirst);
+  EXPECT_EQ(watch.take_due(11 * kFirst), 1u);
+  EXPECT_FALSE(watch.link_is_said(0, kFirstOne, 12 * kFirst));
+  EXPECT_EQ(watch.best(), 1u) << "it has to answer";
+  EXPECT_EQ(watch.take_due(12 * kFirst), 1u) << "at once, although the first one still says so";
+  EXPECT_TRUE(watch.answered(0));
+  EXPECT_EQ(watch.best(), 0u);
+  EXPECT_FALSE(watch.link_is_said(0, 0, 13 * kFirst));
+  EXPECT_EQ(watch.next_probe(), UINT64_MAX) << "it serves";
 }
 
 TEST(PathWatch, OneThatLeadsElsewhereIsProbedThoughItServes) {
@@ -204,21 +225,21 @@ TEST(PathWatch, OneThatLeadsElsewhereIsProbedThoughItServes) {
 // What is said of the adapter that it has led to says nothing of the one that it leads to now.
 TEST(PathWatch, WordOfALinkIsOfWhereThePathLeads) {
   PathWatch watch(2);
-  EXPECT_TRUE(watch.link_is_down(1, 0));
+  EXPECT_TRUE(watch.link_is_said(1, 1, 0));
   watch.leads_elsewhere(1, 10);
-  watch.leads_over(1, false);
+  watch.leads_over(1, 0);
   EXPECT_FALSE(watch.is_link_down(1));
   EXPECT_TRUE(watch.carried_data(1)) << "over the link that is up";
-  EXPECT_TRUE(watch.link_is_down(1, 20)) << "of that link it is news";
+  EXPECT_TRUE(watch.link_is_said(1, 1, 20)) << "of that link it is news";
   EXPECT_TRUE(watch.is_silent(1));
 }
 
 TEST(PathWatch, APathThatWasLedOverALinkThatIsSaidToBeDownIsBelieved) {
   PathWatch watch(2);
   watch.leads_elsewhere(1, 10);
-  watch.leads_over(1, true);
+  watch.leads_over(1, 1);
   EXPECT_FALSE(watch.is_silent(1));
-  EXPECT_FALSE(watch.link_is_down(1, 20)) << "it was known";
+  EXPECT_FALSE(watch.link_is_said(1, 1, 20)) << "it was known";
   EXPECT_FALSE(watch.is_silent(1));
   watch.went_silent(1, 30);
   EXPECT_TRUE(watch.answered(1));
