@@ -79,7 +79,7 @@ bool decode(std::span<const std::byte> bytes, std::vector<ChosenAdapter>& adapte
 }
 
 std::vector<AdapterPair> pair_adapters(std::span<const ChosenAdapter> here, std::span<const ChosenAdapter> there,
-                                       bool lower) {
+                                       bool lower, bool routed) {
   const std::span<const ChosenAdapter> first = lower ? here : there;
   const std::span<const ChosenAdapter> second = lower ? there : here;
   std::vector<std::size_t> of_first = numbers_of(first), of_second = numbers_of(second);
@@ -87,7 +87,9 @@ std::vector<AdapterPair> pair_adapters(std::span<const ChosenAdapter> here, std:
   pair_up(of_first, of_second, pairs, [&](std::size_t one, std::size_t other) {
     return tells_network(first[one]) && share_network(first[one], second[other]);
   });
-  pair_up(of_first, of_second, pairs, [](std::size_t, std::size_t) { return true; });
+  pair_up(of_first, of_second, pairs, [&](std::size_t one, std::size_t other) {
+    return routed || !tells_network(first[one]) || !tells_network(second[other]);
+  });
   if (!lower) {
     for (AdapterPair& pair : pairs) std::swap(pair.here, pair.there);
   }

@@ -42,8 +42,8 @@ struct AdapterPair {
 
 // Adapters of one network first, in the order in which the task with the lower number has them; then, as networks may
 // be connected by routers, those that are left in their order. Both tasks find the same pairs. `lower`: this task has
-// the lower number.
+// the lower number. Without `routed` those that are left are paired only where one of them may be on any network.
 std::vector<AdapterPair> pair_adapters(std::span<const ChosenAdapter> here, std::span<const ChosenAdapter> there,
-                                       bool lower);
+                                       bool lower, bool routed = true);
 
 }  // namespace openlapi

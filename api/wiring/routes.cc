@@ -165,7 +165,7 @@ void ContextRoutes::add_group(Group group, PeerIndex peer, Route& route) {
   if (!reason.empty()) append(route.reason, group.front().transport->name(), reason);
 }
 
-// Those of the same numbers, unless both tasks have told where their adapters are.
+// By their numbers, unless both tasks have chosen their adapters and told where they are.
 std::vector<AdapterPair> ContextRoutes::pairs_with(Group group, PeerIndex peer, Places& there, std::string& reason) {
   std::vector<AdapterPair> pairs;
   Places here;
@@ -174,17 +174,17 @@ std::vector<AdapterPair> ContextRoutes::pairs_with(Group group, PeerIndex peer, 
     if (network.chosen) here.push_back(*network.chosen);
   }
   const bool is_first = group.size() == 1 && group.front().number == 0;
-  if (!group.front().addresses.empty() || (is_first && here.empty())) return pairs;
+  if (!group.front().addresses.empty()) return pairs;
   std::vector<std::byte> published;
   PublishedAddress first;
-  std::string none;  // the others may have one
+  std::string ignored;  // the others may have an address
   if (!get(peer, group.front().keys + "0", published, reason)) return {};
-  static_cast<void>(decode(published, first, none));
-  if (is_first && first.adapters == 1) return pairs;
+  const bool first_is_open = decode(published, first, ignored);
+  if (is_first && (first.adapters == 1 || (here.empty() && first_is_open))) return pairs;
   const bool both_chosen = !here.empty() && first.chosen;
   // Both tasks tell where all of their adapters are, or only one of them would lead across.
   const bool all_placed = std::ranges::all_of(group, [](const Network& network) { return network.own.has_value(); });
-  if (both_chosen || (first.placed && all_placed && group.size() > 1)) {
+  if (both_chosen || (first.placed && all_placed)) {
     const bool told = get(peer, places_key(group.front().keys), published, reason) && decode(published, there, reason);
     if (both_chosen) return told ? pair_adapters(here, there, bootstrap_->task() < peer) : std::vector<AdapterPair>{};
     if (!told) {  // then it goes by numbers alone
@@ -192,9 +192,61 @@ std::vector<AdapterPair> ContextRoutes::pairs_with(Group group, PeerIndex peer, 
       reason.clear();
     }
   }
-  std::erase_if(pairs, [&](const AdapterPair& pair) { return pair.there >= first.adapters; });
-  if (pairs.empty()) reason = none.empty() ? "the task has no adapter of the same number" : none;
+  return pair_by_number(group, peer, first.adapters, there, reason);
+}
+
+// Those of the same numbers. Where some have not opened at either end, those that are left as well: of one network, or
+// any if there would be no pair at all. Both tasks come to the same.
+std::vector<AdapterPair> ContextRoutes::pair_by_number(Group group, PeerIndex peer, std::size_t adapters,
+                                                       const Places& there, std::string& reason) {
+  std::vector<AdapterPair> pairs;
+  std::vector<std::size_t> left_here, left_there;
+  Places places_here, places_there;
+  PublishedAddress found;
+  for (std::size_t here = 0; here != group.size(); ++here) {
+    const std::size_t number = group[here].number;
+    if (number < adapters && is_open(group, peer, number, found, reason)) {
+      pairs.push_back({here, number});
+    } else {
+      left_here.push_back(here);
+      places_here.push_back(own_place(group[here]));
+    }
+  }
+  for (std::size_t number = 0; number != adapters && !left_here.empty(); ++number) {
+    const bool is_paired = std::ranges::find(group, number, &Network::number) != group.end();
+    if (is_paired || !is_open(group, peer, number, found, reason)) continue;
+    left_there.push_back(number);
+    places_there.push_back(place_of(group, found.address, number, there));
+  }
+  const bool lower = bootstrap_->task() < peer;
+  for (const AdapterPair& pair : pair_adapters(places_here, places_there, lower, pairs.empty())) {
+    pairs.push_back({left_here[pair.here], left_there[pair.there]});
+  }
+  if (!pairs.empty()) {
+    reason.clear();
+  } else if (reason.empty()) {
+    reason = "the task has no adapter";
+  }
   return pairs;
+}
+
+// Whether the adapter with the number has opened in the peer.
+bool ContextRoutes::is_open(Group group, PeerIndex peer, std::size_t number, PublishedAddress& found,
+                            std::string& reason) {
+  std::vector<std::byte> value;
+  return get(peer, group.front().keys + std::to_string(number), value, reason) && decode(value, found, reason);
+}
+
+// Where an adapter is; anywhere, as far as is known, if nothing tells.
+ChosenAdapter ContextRoutes::own_place(const Network& network) {
+  if (network.own || network.place_of == nullptr) return network.own.value_or(ChosenAdapter{});
+  return network.place_of(network.transport->local_address());
+}
+
+ChosenAdapter ContextRoutes::place_of(Group group, const PeerAddress& address, std::size_t number,
+                                      const Places& there) {
+  if (group.front().place_of != nullptr) return group.front().place_of(address);
+  return number < there.size() ? there[number] : ChosenAdapter{};
 }
 
 // On one network, as far as both ends tell.

@@ -37,7 +37,7 @@ struct PublishedAddress {
   bool tags = false;          // EndpointConfig::packet_tags
   bool chosen = false;        // the library has chosen the adapters: places_key() has them
   bool placed = false;        // places_key() has where they are
-  std::uint8_t adapters = 1;  // that the task has there
+  std::uint8_t adapters = 1;  // that the task has there, with those that have not opened
 };
 std::vector<std::byte> encode(const PublishedAddress& published);
 // How many adapters a task has told of, once an exchange has made that visible; 0: it is not known.
@@ -122,6 +122,11 @@ class ContextRoutes final : public RouteResolver {
   using Places = std::vector<ChosenAdapter>;  // of a peer's adapters, by number
   void add_group(Group group, PeerIndex peer, Route& route);
   std::vector<AdapterPair> pairs_with(Group group, PeerIndex peer, Places& there, std::string& reason);
+  std::vector<AdapterPair> pair_by_number(Group group, PeerIndex peer, std::size_t adapters, const Places& there,
+                                          std::string& reason);
+  bool is_open(Group group, PeerIndex peer, std::size_t number, PublishedAddress& found, std::string& reason);
+  static ChosenAdapter own_place(const Network& network);
+  static ChosenAdapter place_of(Group group, const PeerAddress& address, std::size_t number, const Places& there);
   bool add_network(const Network& network, std::size_t there, PeerIndex peer, Route& route, std::vector<End>& ends);
   static bool reaches_directly(const End& end);
   void add_other_ends(const std::vector<End>& ends, PeerIndex peer, Route& route);

@@ -76,11 +76,12 @@ TEST(ContextRoutes, SaysOnceThatThereIsNoWay) {
             "openlapi: task 0 has no way to task 1: the task is on another node and no network transport is open\n");
 }
 
-// Task 0 of two; what task 1 has published.
+// One of two tasks, task 0 if nothing else is said; what the other one has published.
 class TwoTasks final : public Bootstrap {
  public:
+  explicit TwoTasks(std::uint32_t task = 0) : task_(task) {}
   std::string_view name() const override { return "two tasks"; }
-  std::uint32_t task() const override { return 0; }
+  std::uint32_t task() const override { return task_; }
   std::uint32_t size() const override { return 2; }
   const std::vector<std::uint32_t>& local_tasks() const override { return local_; }
   std::uint64_t job_cookie() const override { return 1; }
@@ -101,7 +102,8 @@ class TwoTasks final : public Bootstrap {
   int waits = 0;  // for what never comes
 
  private:
-  std::vector<std::uint32_t> local_{0};
+  const std::uint32_t task_;
+  std::vector<std::uint32_t> local_{task_};
 };
 
 class RecordingTransport final : public Transport {
@@ -342,8 +344,73 @@ std::string reason_without_first(std::vector<std::byte> published) {
 
 TEST(ContextRoutes, SayWhyNoPairIsFound) {
   EXPECT_EQ(reason_without_first(std::vector<std::byte>(3)), "recording: the task published an address of 3 bytes");
-  EXPECT_EQ(reason_without_first(published_address("only", false, 1)),
-            "recording: the task has no adapter of the same number");
+  EXPECT_EQ(reason_without_first(published_address("", false, 1)), "recording: the task has none");
+}
+
+// Adapters that a task has opened, of those that it names; the others have failed.
+using Opened = std::map<std::size_t, const char*>;
+// Which of them lead where, from `task` with the former ones to the other one with the latter. Each has named three.
+std::set<std::pair<std::size_t, std::size_t>> pairs_of(const Opened& here, const Opened& there, PeerIndex task = 0) {
+  std::array<RecordingTransport, 3> transports{};
+  auto tasks = std::make_shared<TwoTasks>(task);
+  std::vector<ContextRoutes::Network> networks;
+  for (const auto& [number, address] : here) {
+    ContextRoutes::Network& network = networks.emplace_back();
+    network.transport = &transports[number];
+    network.keys = address_keys(1, 0);
+    network.number = number;
+    network.own = chosen(address);
+    network.place_of = place_of_ipv4;
+  }
+  for (std::size_t number = 0; number != 3; ++number) {
+    const auto opened = there.find(number);
+    tasks->published[address_keys(1, 0) + std::to_string(number)] =
+        published_address(opened != there.end() ? at(opened->second) : "", false, 3);
+  }
+  const Route route = ContextRoutes(tasks, {}, {}, networks, 0).resolve(1 - task);
+  EXPECT_EQ(tasks->waits, 0);
+  std::set<std::pair<std::size_t, std::size_t>> pairs;
+  for (std::size_t number = 0; number != transports.size(); ++number) {
+    const auto led = transports[number].addresses.find(1 - task);
+    if (led == transports[number].addresses.end()) continue;
+    for (const auto& [other, address] : there) {
+      if (at(address) == led->second) pairs.insert({number, other});
+    }
+  }
+  EXPECT_EQ(route.count, pairs.size());
+  return pairs;
+}
+
+TEST(ContextRoutes, PairWhatHasOpenedWhereAtEachEndAnotherOneHasFailed) {
+  using Pairs = std::set<std::pair<std::size_t, std::size_t>>;
+  const char* const one = "10.0.0.1";
+  EXPECT_EQ(pairs_of({{0, one}}, {{1, "10.0.0.2"}}), (Pairs{{0, 1}}));
+  EXPECT_EQ(pairs_of({{0, one}}, {{1, "10.0.1.2"}}), (Pairs{{0, 1}})) << "a router may connect them";
+  EXPECT_EQ(pairs_of({{2, one}, {1, "10.0.1.1"}}, {{0, "10.0.1.2"}, {2, "10.0.0.2"}}), (Pairs{{2, 2}, {1, 0}}));
+  EXPECT_EQ(pairs_of({{2, one}, {1, "10.0.1.1"}}, {{0, "10.0.2.2"}, {2, "10.0.0.2"}}), (Pairs{{2, 2}}))
+      << "nothing tells that they would reach each other";
+  EXPECT_EQ(pairs_of({{0, one}, {1, "10.0.1.1"}}, {{1, "10.0.1.2"}}), (Pairs{{1, 1}}));
+  EXPECT_EQ(pairs_of({{0, one}}, {{0, "10.0.0.2"}, {1, "10.0.0.3"}}), (Pairs{{0, 0}}));
+}
+
+// Both are to come to the same pairs, or neither knows who sends.
+TEST(ContextRoutes, PairWhatHasOpenedAlikeInBothTasks) {
+  const std::array<const char*, 3> places = {"10.0.0.1", "10.0.0.2", "10.0.1.1"};
+  const auto opened = [&](unsigned which, unsigned first) {
+    Opened some;
+    for (std::size_t number = 0; number != 3; ++number) {
+      if ((which >> number & 1) != 0) some[number] = places[(number + first) % 3];
+    }
+    return some;
+  };
+  for (unsigned which = 0; which != 7 * 7 * 9; ++which) {
+    const Opened here = opened(which % 7 + 1, which / 49 % 3), there = opened(which / 7 % 7 + 1, which / 147);
+    const auto from_here = pairs_of(here, there);
+    EXPECT_FALSE(from_here.empty()) << which;
+    std::set<std::pair<std::size_t, std::size_t>> turned;
+    for (const auto& [one, other] : pairs_of(there, here, 1)) turned.insert({other, one});
+    EXPECT_EQ(turned, from_here) << which;
+  }
 }
 
 TEST(ContextRoutes, LeadToTheSecondAdapterOfATaskWhoseFirstOneDoesNotOpen) {
