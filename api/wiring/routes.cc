@@ -83,13 +83,18 @@ bool decode(std::span<const std::byte> bytes, PublishedAddress& published, std::
   return !address.empty();
 }
 
+// Those that have not opened have no address; any of them may be one, the first as well.
 unsigned published_adapters(Bootstrap& bootstrap, const std::string& address_keys, std::uint32_t task) {
-  std::vector<std::byte> value;
-  PublishedAddress first;
-  std::string ignored;  // the first adapter may have no address
-  if (!bootstrap.get(task, address_keys + "0", kAddressSeconds, value, ignored)) return 0;
-  static_cast<void>(decode(value, first, ignored));
-  return first.adapters;
+  unsigned opened = 0, all = 1;
+  for (unsigned number = 0; number < all; ++number) {
+    std::vector<std::byte> value;
+    PublishedAddress found;
+    std::string ignored;
+    if (!bootstrap.get(task, address_keys + std::to_string(number), kAddressSeconds, value, ignored)) return 0;
+    if (decode(value, found, ignored)) ++opened;
+    if (number == 0) all = found.adapters;
+  }
+  return opened;
 }
 
 ContextRoutes::ContextRoutes(std::shared_ptr<Bootstrap> bootstrap, SharedMemory shared_memory,

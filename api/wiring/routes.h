@@ -40,7 +40,8 @@ struct PublishedAddress {
   std::uint8_t adapters = 1;  // that the task has there, with those that have not opened
 };
 std::vector<std::byte> encode(const PublishedAddress& published);
-// How many adapters a task has told of, once an exchange has made that visible; 0: it is not known.
+// How many adapters a task has opened of those that it has told of, once an exchange has made that visible; 0: it is
+// not known.
 unsigned published_adapters(Bootstrap& bootstrap, const std::string& address_keys, std::uint32_t task);
 // False: these bytes hold no address; `reason` says why. What they tell besides is known then, too.
 bool decode(std::span<const std::byte> bytes, PublishedAddress& published, std::string& reason);

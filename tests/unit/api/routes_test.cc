@@ -9,6 +9,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -418,6 +419,17 @@ TEST(ContextRoutes, LeadToTheSecondAdapterOfATaskWhoseFirstOneDoesNotOpen) {
   adapters.publish({"", "second"}, false);
   EXPECT_EQ(adapters.resolve().count, 1u);
   EXPECT_EQ(adapters.transports[1].addresses.at(1), "second");
+}
+
+TEST(PublishedAdapters, AreThoseThatHaveOpened) {
+  TwoAdapters adapters;
+  const std::string keys = address_keys(1, 0);
+  EXPECT_EQ(published_adapters(*adapters.tasks, keys, 1), 0u) << "it is not known";
+  for (const auto& [first, second, opened] :
+       {std::tuple{"first", "second", 2u}, {"first", "", 1u}, {"", "second", 1u}, {"", "", 0u}}) {
+    adapters.publish({first, second}, false);
+    EXPECT_EQ(published_adapters(*adapters.tasks, keys, 1), opened) << first << second;
+  }
 }
 
 TEST(ContextRoutes, LeadOverALastResortOnlyWhereNothingElseServes) {
