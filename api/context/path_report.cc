@@ -3,7 +3,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 
 #include "dataplane/peers/peer_table.h"
 
@@ -56,6 +55,8 @@ std::vector<PathReport> report_paths(const Endpoint& endpoint, const ContextRout
                        .packets = status.packets,
                        .bytes = status.bytes,
                        .again = status.again,
+                       .lost = status.lost,
+                       .failures = status.failures,
                        .read = status.read,
                        .round_trip = static_cast<double>(status.round_trip) / kMicrosecond});
   }
@@ -63,19 +64,16 @@ std::vector<PathReport> report_paths(const Endpoint& endpoint, const ContextRout
 }
 
 std::string to_text(const PathReport& report) {
-  std::array<char, 160> numbers;
-  std::snprintf(numbers.data(), numbers.size(), "%.0f %% of the bytes, %llu packets, %llu of them again, ",
-                std::round(100 * report.share), static_cast<unsigned long long>(report.packets),
-                static_cast<unsigned long long>(report.again));
-  if (report.read != 0) {
-    const std::size_t length = std::strlen(numbers.data());
-    std::snprintf(numbers.data() + length, numbers.size() - length, "%llu bytes read in bulk, ",
-                  static_cast<unsigned long long>(report.read));
-  }
-  std::array<char, 32> round_trip;
+  const auto number = [](std::uint64_t count, const char* of) { return std::to_string(count) + of; };
+  std::array<char, 32> share, round_trip;
+  std::snprintf(share.data(), share.size(), ", %.0f %% of the bytes, ", std::round(100 * report.share));
   std::snprintf(round_trip.data(), round_trip.size(), "round trip %.1f us", report.round_trip);
-  return report.path + ": " + report.state + ", " + numbers.data() +
-         (report.round_trip != 0 ? round_trip.data() : "round trip not measured");
+  std::string text = report.path + ": " + report.state + share.data() + number(report.bytes, " in ") +
+                     number(report.packets, " packets, ") + number(report.again, " of them again, ") +
+                     number(report.lost, " lost, ");
+  if (report.failures != 0) text += "failed " + number(report.failures, report.failures == 1 ? " time, " : " times, ");
+  if (report.read != 0) text += number(report.read, " bytes read in bulk, ");
+  return text + (report.round_trip != 0 ? round_trip.data() : "round trip not measured");
 }
 
 void print_paths(const Endpoint& endpoint, const ContextRoutes& routes, const Bootstrap& bootstrap, Nanoseconds now) {

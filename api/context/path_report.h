@@ -15,6 +15,8 @@ struct PathReport {
   std::string state;                                // "in use", "for long messages", "silent for 1.203 s"
   double share = 0;                                 // of the bytes that were sent to the task, 0 to 1
   std::uint64_t packets = 0, bytes = 0, again = 0;  // sent; `again`: retransmissions among the packets
+  std::uint64_t lost = 0;                           // of the packets, those that were taken for lost
+  std::uint64_t failures = 0;                       // how often the path has failed
   std::uint64_t read = 0;                           // bytes of the task's memory, by the adapter here
   double round_trip = 0;                            // microseconds; 0: not measured
 };

@@ -60,6 +60,8 @@ void add_paths(Context& context, std::uint32_t task, nlohmann::ordered_json& pat
                      {"packets", report.packets},
                      {"bytes", report.bytes},
                      {"retransmissions", report.again},
+                     {"lost", report.lost},
+                     {"failures", report.failures},
                      {"bytes_read", report.read},
                      {"round_trip_us", report.round_trip}});
   }
@@ -72,6 +74,8 @@ PathReport report_of(const nlohmann::ordered_json& path) {
           .packets = path["packets"],
           .bytes = path["bytes"],
           .again = path["retransmissions"],
+          .lost = path["lost"],
+          .failures = path["failures"],
           .read = path["bytes_read"],
           .round_trip = path["round_trip_us"]};
 }

@@ -49,6 +49,8 @@ struct PathStatus {
   std::uint64_t packets = 0;     // with records, those that were sent again included
   std::uint64_t bytes = 0;       // of these packets
   std::uint64_t again = 0;       // retransmissions among them
+  std::uint64_t lost = 0;        // of these packets, those that were taken for lost
+  std::uint64_t failures = 0;    // how often it was found to have failed
   std::uint64_t read = 0;        // bytes of the peer's memory that the adapter here has read
 };
 

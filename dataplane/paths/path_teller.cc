@@ -72,6 +72,7 @@ std::optional<PathTeller::Change> PathTeller::take(Nanoseconds now) {
 void PathTeller::fail(unsigned path, PathCause cause, Nanoseconds now) {
   Silence& silence = silences_[path];
   silence.failed = true;
+  ++failures_[path];
   const Nanoseconds until = silence.moved_after != 0 ? silence.moved_after : now;
   add({.path = path, .cause = cause, .waited = now - silence.since, .idle = until - silence.moved_before});
 }

@@ -22,7 +22,7 @@ class PathTeller {
     std::uint32_t untold = 0;
   };
 
-  explicit PathTeller(unsigned paths) : silences_(paths) {}
+  explicit PathTeller(unsigned paths) : silences_(paths), failures_(paths) {}
 
   // The path's time-out has run out. `moved`: when something was last acknowledged, or the oldest packet was sent.
   void went_silent(unsigned path, Nanoseconds now, Nanoseconds moved);
@@ -41,6 +41,7 @@ class PathTeller {
   void forget();
 
   Nanoseconds silent_since(unsigned path) const { return silences_[path].since; }  // 0: it is not silent
+  std::uint64_t failures(unsigned path) const { return failures_[path]; }          // so far, told or not
   // More than silent, also when that was not told yet.
   bool has_failed(unsigned path) const { return silences_[path].failed || silences_[path].link_down; }
 
@@ -63,6 +64,7 @@ class PathTeller {
   void add(const Change& change);
 
   std::vector<Silence> silences_;
+  std::vector<std::uint64_t> failures_;
   std::optional<Change> waiting_;
   Nanoseconds not_before_ = 0;
 };

@@ -316,7 +316,9 @@ std::vector<PathStatus> PeerChannel::path_statuses() const {
                         .round_trip = reliable_.round_trip(number).smoothed(),
                         .packets = traffic.packets,
                         .bytes = traffic.bytes,
-                        .again = traffic.again});
+                        .again = traffic.again,
+                        .lost = traffic.lost,
+                        .failures = several_ != nullptr ? several_->teller.failures(number) : 0});
   }
   return statuses;
 }

@@ -38,6 +38,7 @@ struct PathNews {
 // What was sent over a path so far: packets with payload.
 struct PathTraffic {
   std::uint64_t packets = 0, bytes = 0, again = 0;  // `again`: retransmissions among the packets
+  std::uint64_t lost = 0;  // packets that were taken for lost there, and left again, perhaps over another path
 };
 
 struct PathFlight {

@@ -255,6 +255,12 @@ bool SendWindow::is_lost(const Slot& entry, unsigned arrived_behind, const AckTi
 }
 
 void SendWindow::lose(Sequence sequence) {
+  const Slot& entry = slot(sequence);
+  if (entry.state == State::in_flight) ++flight(entry.path).traffic.lost;
+  send_again(sequence);
+}
+
+void SendWindow::send_again(Sequence sequence) {
   Slot& entry = slot(sequence);
   PathFlight& over = flight(entry.path);
   if (entry.state == State::in_flight) over.bytes -= entry.length();
@@ -287,7 +293,7 @@ bool SendWindow::lose_of(unsigned path, Nanoseconds not_after) {
 
 void SendWindow::resend_all() {
   for (Sequence sequence = settled_; sequence != unsent_; ++sequence) {
-    if (slot(sequence).state != State::lost) lose(sequence);
+    if (slot(sequence).state != State::lost) send_again(sequence);
     slot(sequence).transmissions = 0;
   }
 }

@@ -196,6 +196,7 @@ class SendWindow {
   bool is_lost(const Slot& entry, unsigned arrived_behind, const AckTiming& timing) const;
   bool lose_of(unsigned path, Nanoseconds not_after);
   void lose(Sequence sequence);
+  void send_again(Sequence sequence);
 
   PacketPool& pool_;
   std::unique_ptr<Slot[]> slots_;

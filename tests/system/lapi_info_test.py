@@ -237,10 +237,12 @@ class LapiInfo(unittest.TestCase):
                 self.assertAlmostEqual(first["share"] + second["share"], 1)
                 self.assertGreater(first["packets"] + second["packets"], 0)
                 self.assertGreater(first["bytes"] + second["bytes"], 16384)
+                self.assertEqual([first["failures"], second["failures"]], [0, 0])
+                self.assertLessEqual(first["lost"], first["packets"])
                 self.assertGreater(first["round_trip_us"] + second["round_trip_us"], 0)
         text = run_job(2, "--job", **several).stdout
-        self.assertRegex(text, r"(?m)^  to task 1: adapter 1 \(udp, [^)]*\): [^,]*, [0-9]+ % of the bytes, [0-9]+ packets, "
-                               r"[0-9]+ of them again, round trip ")
+        self.assertRegex(text, r"(?m)^  to task 1: adapter 1 \(udp, [^)]*\): [^,]*, [0-9]+ % of the bytes, [0-9]+ in "
+                               r"[0-9]+ packets, [0-9]+ of them again, [0-9]+ lost, round trip ")
         self.assertIn("paths\": []", run_job(2, "--job", "--json", LAPI_USE_SHM="no").stdout, "of one path nothing more")
 
     def test_an_adapter_that_does_not_open_is_said(self):

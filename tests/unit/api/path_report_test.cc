@@ -14,13 +14,18 @@ TEST(PathReport, IsALine) {
                     .packets = 10,
                     .bytes = 1000,
                     .again = 2,
+                    .lost = 3,
                     .round_trip = 45.25};
   EXPECT_EQ(
       to_text(report),
-      "adapter 1 (udp, 10.0.1.1 to 10.0.1.2 port 40000): for long messages, 13 % of the bytes, 10 packets, 2 of them "
-      "again, round trip 45.2 us");
+      "adapter 1 (udp, 10.0.1.1 to 10.0.1.2 port 40000): for long messages, 13 % of the bytes, 1000 in 10 packets, "
+      "2 of them again, 3 lost, round trip 45.2 us");
   report.read = 5'000'000'000;
-  EXPECT_TRUE(to_text(report).ends_with("2 of them again, 5000000000 bytes read in bulk, round trip 45.2 us"));
+  EXPECT_TRUE(to_text(report).ends_with("2 of them again, 3 lost, 5000000000 bytes read in bulk, round trip 45.2 us"));
+  report.failures = 1;
+  EXPECT_NE(to_text(report).find(" 3 lost, failed 1 time, 5000000000"), std::string::npos) << to_text(report);
+  report.failures = 2;
+  EXPECT_NE(to_text(report).find(" 3 lost, failed 2 times, 5000000000"), std::string::npos) << to_text(report);
   report.round_trip = 0;
   EXPECT_TRUE(to_text(report).ends_with(", round trip not measured"));
 }

@@ -45,8 +45,12 @@ TEST_F(PathTelling, OnlyAFailureTakesAPathFromMessages) {
   EXPECT_TRUE(teller_.has_failed(0));
   teller_.serves(0, PathCause::answered, now_);
   EXPECT_FALSE(teller_.has_failed(0));
+  EXPECT_EQ(teller_.failures(0), 1u);
   lose_link();
   EXPECT_TRUE(teller_.has_failed(0));
+  teller_.forget();
+  EXPECT_EQ(teller_.failures(0), 2u) << "so far";
+  EXPECT_EQ(teller_.failures(1), 0u);
 }
 
 TEST_F(PathTelling, AProbeThatStaysUnansweredIsOneIfAnotherIsAnswered) {

@@ -93,6 +93,7 @@ TEST_F(SeveralPathsTest, APathThatComesAndGoesIsToldOfOnceASecond) {
   std::uint32_t untold = 0;
   for (const PathChange& change : a_.path_changes) untold += change.untold;
   EXPECT_GE(untold, 5u);
+  EXPECT_GE(a_.channel->path_statuses()[0].failures, (a_.path_changes.size() + untold) / 2);
 }
 
 TEST_F(SeveralPathsTest, ItIsKnownWhatEachPathHasCarried) {
@@ -105,11 +106,13 @@ TEST_F(SeveralPathsTest, ItIsKnownWhatEachPathHasCarried) {
   EXPECT_EQ(paths[0].packets, 2u);
   EXPECT_GT(paths[0].bytes, 2 * wire::kPacketHeaderSize);
   EXPECT_EQ(paths[0].again, 0u);
+  EXPECT_EQ(paths[0].lost, 1u);
   EXPECT_NE(paths[0].silent_since, 0u);
   EXPECT_FALSE(paths[0].in_use);
   EXPECT_EQ(paths[1].transport, &a_.other_transport);
   EXPECT_EQ(paths[1].packets, 2u);
   EXPECT_EQ(paths[1].again, 1u);
+  EXPECT_EQ(paths[1].lost + paths[1].failures, 0u);
   EXPECT_EQ(paths[1].silent_since, 0u);
   EXPECT_TRUE(paths[1].in_use);
 }

@@ -115,6 +115,22 @@ TEST_F(SendWindowPaths, AllThatAPathHasInFlightIsLostWhenItIsGivenUp) {
   EXPECT_EQ(transmit_over(1, 64, 20), (Sequences{0, 1, 2, 3, 4}));
 }
 
+TEST_F(SendWindowPaths, WhatIsLostIsCountedForThePathThatHasLostIt) {
+  add(4);
+  transmit_over(0, 3, 0);
+  transmit_over(1, 1, 0);
+  ASSERT_TRUE(window_.timed_out(0, 0));
+  EXPECT_EQ(window_.traffic(0).lost, 3u);
+  EXPECT_EQ(transmit_over(1, 64, 10), (Sequences{0, 1, 2}));
+  window_.give_up_path(1);
+  EXPECT_EQ(window_.traffic(0).lost, 3u);
+  EXPECT_EQ(window_.traffic(1).lost, 4u);
+  EXPECT_EQ(window_.traffic(1).again, 3u);
+  EXPECT_EQ(transmit_over(2, 64, 20), (Sequences{0, 1, 2, 3}));
+  window_.resend_all();
+  EXPECT_EQ(window_.traffic(2).lost, 0u) << "it was turned away";
+}
+
 TEST_F(SendWindowPaths, ACutOfOneWindowIsNoneOfTheOthers) {
   add(10);
   for (unsigned i = 0; i < 10; ++i) transmit_over(i % 2, 1, 0);
