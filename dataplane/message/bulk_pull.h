@@ -50,21 +50,26 @@ class Exposure {
  public:
   Exposure() = default;
   Exposure(Exposure&& other) noexcept
-      : memory_(std::exchange(other.memory_, nullptr)), key_(other.key_), further_(std::move(other.further_)) {}
+      : memory_(std::exchange(other.memory_, nullptr)),
+        key_(other.key_),
+        is_spare_(other.is_spare_),
+        further_(std::move(other.further_)) {}
   Exposure& operator=(Exposure&& other) noexcept {
     end();
     memory_ = std::exchange(other.memory_, nullptr);
     key_ = other.key_;
+    is_spare_ = other.is_spare_;
     further_ = std::move(other.further_);
     return *this;
   }
   ~Exposure() { end(); }
 
-  // False: it cannot be exposed.
-  bool add(BulkMemory& memory, const void* address, std::size_t length) {
-    if (active()) return add_further(memory, address, length);
+  // False: it cannot be exposed. `is_spare`: the peer need not read through it.
+  bool add(BulkMemory& memory, const void* address, std::size_t length, bool is_spare = false) {
+    if (active()) return add_further(memory, address, length, is_spare);
     if (!memory.expose(address, length, key_)) return false;
     memory_ = &memory;
+    is_spare_ = is_spare;
     return true;
   }
   void end() {
@@ -72,8 +77,11 @@ class Exposure {
     if (memory_ != nullptr) std::exchange(memory_, nullptr)->withdraw(key_);
   }
   bool active() const { return memory_ != nullptr; }
-  bool is_through(const BulkMemory& memory) const {
-    return memory_ == &memory || (further_ != nullptr && further_->is_through(memory));
+  bool is_through(const BulkMemory& memory) const { return find(memory) != nullptr; }
+  // The same without those that are spare.
+  bool relies_on(const BulkMemory& memory) const {
+    const Exposure* const found = find(memory);
+    return found != nullptr && !found->is_spare_;
   }
   MemoryKeys keys() const {
     MemoryKeys all;
@@ -82,9 +90,13 @@ class Exposure {
   }
 
  private:
-  bool add_further(BulkMemory& memory, const void* address, std::size_t length) {
+  const Exposure* find(const BulkMemory& memory) const {
+    if (memory_ == &memory) return this;
+    return further_ != nullptr ? further_->find(memory) : nullptr;
+  }
+  bool add_further(BulkMemory& memory, const void* address, std::size_t length, bool is_spare) {
     auto one = std::make_unique<Exposure>();
-    if (!one->add(memory, address, length)) return false;
+    if (!one->add(memory, address, length, is_spare)) return false;
     one->further_ = std::move(further_);
     further_ = std::move(one);
     return true;
@@ -92,6 +104,7 @@ class Exposure {
 
   BulkMemory* memory_ = nullptr;  // null: nothing is exposed
   MemoryKey key_;
+  bool is_spare_ = false;
   std::unique_ptr<Exposure> further_;  // through other adapters
 };
 

@@ -38,16 +38,17 @@ MemoryOffers::PathsToTry MemoryOffers::paths_to_try(Peer& peer) {
 bool MemoryOffers::expose(Peer& peer, OutgoingMessage& message, std::size_t most_keys) {
   if (message.total < config_.bulk_shared_minimum) most_keys = std::min<std::size_t>(most_keys, 1);
   const PathsToTry paths = most_keys != 0 ? paths_to_try(peer) : PathsToTry{};
-  expose_over(peer, paths.first, message, most_keys);
-  if (message.exposure.active()) expose_over(peer, paths.spare, message, most_keys);
+  expose_over(peer, paths.first, false, message, most_keys);
+  if (message.exposure.active()) expose_over(peer, paths.spare, true, message, most_keys);
   if (paths.first != 0 && !message.exposure.active()) fell_back(peer);
   return message.exposure.active();
 }
 
-void MemoryOffers::expose_over(Peer& peer, std::uint32_t paths, OutgoingMessage& message, std::size_t& most_keys) {
+void MemoryOffers::expose_over(Peer& peer, std::uint32_t paths, bool are_spare, OutgoingMessage& message,
+                               std::size_t& most_keys) {
   for (; paths != 0 && most_keys != 0; paths &= paths - 1) {
     BulkPath& path = peer.bulk_paths[static_cast<std::size_t>(std::countr_zero(paths))];
-    if (message.exposure.add(*path.memory, message.data, static_cast<std::size_t>(message.total))) {
+    if (message.exposure.add(*path.memory, message.data, static_cast<std::size_t>(message.total), are_spare)) {
       --most_keys;
     } else {
       path.failed();
@@ -55,11 +56,11 @@ void MemoryOffers::expose_over(Peer& peer, std::uint32_t paths, OutgoingMessage&
   }
 }
 
-// Of several paths only the reader knows over which it has read.
+// Of several paths only the reader knows over which it has read; over a spare one most likely nothing.
 void MemoryOffers::bulk_ended(Peer& peer, const Exposure& exposure, bool succeeded) {
   ++(succeeded ? statistics_.of(peer).bulk_sent : statistics_.of(peer).bulk_fallbacks);
   for (BulkPath& path : peer.bulk_paths) {
-    if (!exposure.is_through(*path.memory)) continue;
+    if (!exposure.relies_on(*path.memory)) continue;
     succeeded ? path.succeeded() : path.failed();
   }
 }

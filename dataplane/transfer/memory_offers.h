@@ -46,7 +46,8 @@ class MemoryOffers {
     std::uint32_t spare = 0;  // the peer may use them as well when they serve again
   };
   static PathsToTry paths_to_try(Peer& peer);
-  static void expose_over(Peer& peer, std::uint32_t paths, OutgoingMessage& message, std::size_t& most_keys);
+  static void expose_over(Peer& peer, std::uint32_t paths, bool are_spare, OutgoingMessage& message,
+                          std::size_t& most_keys);
   bool expose(Peer& peer, OutgoingMessage& message, std::size_t most_keys);
   void bulk_ended(Peer& peer, const Exposure& exposure, bool succeeded);
 

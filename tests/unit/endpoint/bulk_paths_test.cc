@@ -378,6 +378,14 @@ TEST_F(BulkPaths, OneThatComesToLeadElsewhereBringsNoMore) {
 
 class BulkPathsThatComeBack : public BulkPaths {
  protected:
+  // The origin hears nothing over the first path.
+  void silence_the_first() {
+    transport(kOrigin, 0).make_lossy(1, 1);
+    unsigned char small = 7, there = 0;
+    ASSERT_EQ(job_[kOrigin].put({kTarget, address(&there), &small, 1, 0, 0, 0}), Submit::accepted);
+    for (int n = 0; n < 25; ++n) pass(kMillisecond);
+    ASSERT_EQ(there, 7);
+  }
   // To one that was silent, while the other one has brought little of it.
   void put_over_the_second() {
     set_length(16 * kMiB);
@@ -411,11 +419,7 @@ TEST_F(BulkPathsThatComeBack, JoinTheMessageThatIsUnderWay) {
 
 // As where the first answers are late: the origin cannot know when the reader finds that it serves.
 TEST_F(BulkPathsThatComeBack, AreOfferedWhileTheyAreSilent) {
-  transport(kOrigin, 0).make_lossy(1, 1);
-  unsigned char small = 7, there = 0;
-  ASSERT_EQ(job_[kOrigin].put({kTarget, address(&there), &small, 1, 0, 0, 0}), Submit::accepted);
-  for (int n = 0; n < 25; ++n) pass(kMillisecond);
-  ASSERT_EQ(there, 7);
+  silence_the_first();
   hold_endings();
   put();
   EXPECT_EQ(of(kOrigin, 0).exposures, 1u);
@@ -424,6 +428,24 @@ TEST_F(BulkPathsThatComeBack, AreOfferedWhileTheyAreSilent) {
   for (unsigned path = 0; path < 2; ++path) end_all(path);
   settle();
   expect_arrived(1, 0);
+}
+
+TEST_F(BulkPathsThatComeBack, WereNotToBlameForWhatTheOthersDidNotBring) {
+  transport(kTarget, 0).say_of_link(false);
+  silence_the_first();
+  put_over_the_second();
+  EXPECT_EQ(of(kOrigin, 0).exposures, 1u);
+  end_all(1, false);
+  for (int n = 0; n < 2000 && done_ == 0; ++n) pass(kMillisecond);
+  expect_arrived(0, 1);
+  transport(kOrigin, 0).make_lossy(0, 1);
+  transport(kTarget, 0).say_of_link(true);
+  wait_for_probes();
+  hold_endings(false);
+  put();
+  EXPECT_EQ(of(kOrigin, 0).exposures, 2u) << "it does not rest";
+  EXPECT_EQ(of(kOrigin, 1).exposures, 1u);
+  expect_arrived(1, 1);
 }
 
 TEST_F(BulkPathsThatComeBack, DoNotBringWhatTheOthersDoNotWhileTheyAreSilent) {

@@ -77,6 +77,19 @@ TEST_F(ExposureTest, IsThroughAllAdaptersThatTookIt) {
   EXPECT_EQ(second.exposed(), 1u) << "the other one's end";
 }
 
+TEST_F(ExposureTest, ReliesOnThoseThatAreNotSpare) {
+  ScriptedBulkMemory second, third;
+  Exposure exposure = expose(0);
+  EXPECT_TRUE(exposure.add(second, memory_.data(), 8, true));
+  EXPECT_FALSE(exposure.relies_on(third));
+  EXPECT_TRUE(exposure.add(third, memory_.data(), 8));
+  Exposure moved(std::move(exposure));
+  exposure = std::move(moved);
+  EXPECT_TRUE(exposure.relies_on(adapter_));
+  EXPECT_FALSE(exposure.relies_on(second));
+  EXPECT_TRUE(exposure.relies_on(third));
+}
+
 TEST_F(ExposureTest, ThatFailsIsNone) {
   adapter_.refuses_to_expose = true;
   Exposure exposure;
