@@ -43,11 +43,15 @@ std::uint64_t BulkShares::next_chunk(const BulkPull::Path& path) const {
   if (path.reads >= tuning::kBulkReadsPerPath) return 0;
   double all = 0;
   std::uint64_t left = pull_.left();
+  std::uint32_t usable = 0;
   for (const BulkPull::Path& one : pull_.paths()) {
     if (!is_usable(one)) continue;
     all += speed(one);
     left += one.under_way;
+    ++usable;
   }
+  // Nobody shares it now; no longer reads, in case that another one comes back.
+  if (usable == 1) return std::min(most, tuning::kLongestBulkChunk);
   const auto share = static_cast<std::uint64_t>(static_cast<double>(left) * (speed(path) / all));
   const bool measured = peer_.bulk_paths[path.number].bytes_per_second != 0;
   const std::uint64_t half = (share - std::min(share, path.under_way)) / 2;

@@ -448,6 +448,15 @@ TEST_F(BulkPathsThatComeBack, WereNotToBlameForWhatTheOthersDidNotBring) {
   expect_arrived(1, 1);
 }
 
+TEST_F(BulkPathsThatComeBack, MakeTheReadsOfTheOnlyOneNoShorterWhileTheyAreSilent) {
+  transport(kTarget, 0).say_of_link(false);
+  set_length(4 * kMiB);
+  put();
+  EXPECT_EQ(reader(0).begun, 0u);
+  EXPECT_EQ(reader(1).begun, 4 * kMiB / tuning::kLongestBulkChunk);
+  expect_arrived(1, 0);
+}
+
 TEST_F(BulkPathsThatComeBack, DoNotBringWhatTheOthersDoNotWhileTheyAreSilent) {
   transport(kTarget, 0).say_of_link(false);
   put_over_the_second();
