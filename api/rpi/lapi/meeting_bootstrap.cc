@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -17,7 +16,6 @@ namespace openlapi::rpi {
 namespace {
 
 constexpr const char* kKeyOfJob = "rpi.lapi.key";
-constexpr const char* kNoMeeting = "rpi.lapi.none";  // says why
 
 class MeetingBootstrap final : public Bootstrap {
  public:
@@ -88,10 +86,9 @@ bool MeetingBootstrap::take(std::uint32_t from, MeetingMessage& message, std::st
     return false;
   }
   if (message.group == messages_->identity() && message.sender == from && message.round == round_) {
-    const auto none = std::ranges::find(message.entries, kNoMeeting, &MeetingMessage::Entry::key);
-    if (none == message.entries.end()) return true;
-    error.assign(reinterpret_cast<const char*>(none->value.data()), none->value.size());
-    return false;
+    const MeetingMessage::Entry* const refusal = find_refusal(message);
+    if (refusal != nullptr) error = text_of(*refusal);
+    return refusal == nullptr;
   }
   error = "process " + std::to_string(from) + " is in another meeting: it says that it is process " +
           std::to_string(message.sender) + " in round " + std::to_string(message.round) + " of " +
@@ -115,10 +112,8 @@ bool MeetingBootstrap::gather(std::vector<MeetingMessage::Entry>& all, std::stri
   return true;
 }
 
-// Nobody waits for the rest of it: those of other versions see in it which one this is.
 void MeetingBootstrap::call_off(const std::string& why) {
-  const auto text = std::as_bytes(std::span(why)).first(std::min<std::size_t>(why.size(), UINT16_MAX));
-  const std::vector<std::byte> bytes = encode(message_with({{0, kNoMeeting, {text.begin(), text.end()}}}));
+  const std::vector<std::byte> bytes = encode(message_with({refusal_of(0, why)}));
   std::string error;
   for (std::uint32_t other = 1; other < size(); ++other) messages_->send(other, bytes, error);
 }

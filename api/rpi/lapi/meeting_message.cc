@@ -1,5 +1,6 @@
 #include "api/rpi/lapi/meeting_message.h"
 
+#include <algorithm>
 #include <cstdint>
 
 #include "dataplane/base/byte_codec.h"
@@ -9,6 +10,7 @@ namespace openlapi::rpi {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x4d504c4f;  // "OLPM"
+constexpr const char* kNoMeeting = "rpi.lapi.none";
 
 void append(std::vector<std::byte>& bytes, std::span<const std::byte> more) {
   bytes.insert(bytes.end(), more.begin(), more.end());
@@ -37,6 +39,20 @@ bool read_body(ByteReader& reader, MeetingMessage& message) {
 }
 
 }  // namespace
+
+MeetingMessage::Entry refusal_of(std::uint32_t rank, std::string_view why) {
+  const auto text = std::as_bytes(std::span(why)).first(std::min<std::size_t>(why.size(), UINT16_MAX));
+  return {rank, kNoMeeting, {text.begin(), text.end()}};
+}
+
+const MeetingMessage::Entry* find_refusal(const MeetingMessage& message) {
+  const auto found = std::ranges::find(message.entries, kNoMeeting, &MeetingMessage::Entry::key);
+  return found == message.entries.end() ? nullptr : &*found;
+}
+
+std::string text_of(const MeetingMessage::Entry& refusal) {
+  return {reinterpret_cast<const char*>(refusal.value.data()), refusal.value.size()};
+}
 
 std::vector<std::byte> encode(const MeetingMessage& message) {
   std::vector<std::byte> bytes;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace openlapi::rpi {
@@ -29,6 +30,13 @@ struct MeetingMessage {
 };
 
 std::vector<std::byte> encode(const MeetingMessage& message);
+// A message that says why there will be no meeting. Nobody waits for the rest of it: those of other versions see in the
+// message which one this is.
+MeetingMessage::Entry refusal_of(std::uint32_t rank, std::string_view why);
+// Null: it is no such message.
+const MeetingMessage::Entry* find_refusal(const MeetingMessage& message);
+std::string text_of(const MeetingMessage::Entry& refusal);
+
 // False: `reason` says why these bytes are no such message, or of another version.
 bool decode(std::span<const std::byte> bytes, MeetingMessage& message, std::string& reason);
 

@@ -82,17 +82,32 @@ std::optional<Leader> find_leader(std::span<const _gps> members, const _gps& own
   return std::nullopt;
 }
 
-// Those that have started us say who was started, and everybody learns who is in the group.
-bool lead(std::span<const _gps> members, const _gps& first_starter, const _gps& own, std::string& error) {
+// Those that have started us say who was started.
+bool hear_starters(std::span<const _gps> members, const _gps& first_starter, const _gps& own, std::string& error) {
   std::vector<_gps> started, same;
   if (!ProcessPair(own, first_starter, own).hear(started, error)) return false;
-  for (const _gps& member : members) {
-    if (is_same(member, own)) continue;
-    ProcessPair pair(own, member, own);
-    const bool is_starter = !has(started, member) && !is_same(member, first_starter);
-    if ((is_starter && !pair.hear(same, error)) || !pair.say(members, error)) return false;
+  return std::ranges::all_of(members, [&](const _gps& member) {
+    const bool is_other_starter = !has(started, member) && !is_same(member, first_starter) && !is_same(member, own);
+    return !is_other_starter || ProcessPair(own, member, own).hear(same, error);
+  });
+}
+
+// Those on other nodes would not know that nothing comes any more.
+void refuse_all(std::span<const _gps> others, const _gps& own, const std::string& why) {
+  for (const _gps& other : others) {
+    if (!is_same(other, own)) ProcessPair(own, other, own).refuse(why);
   }
-  return true;
+}
+
+// Everybody learns who is in the group.
+bool lead(std::span<const _gps> members, const _gps& first_starter, const _gps& own, std::string& error) {
+  if (!hear_starters(members, first_starter, own, error)) {
+    refuse_all(members, own, error);
+    return false;
+  }
+  return std::ranges::all_of(members, [&](const _gps& member) {
+    return is_same(member, own) || ProcessPair(own, member, own).say(members, error);
+  });
 }
 
 bool follow(std::span<const _gps> members, const _gps& leader, const _gps& own, std::string& error) {
@@ -107,10 +122,14 @@ bool follow(std::span<const _gps> members, const _gps& leader, const _gps& own, 
 // Then they learn that they are the other one.
 bool answer(std::span<const _gps> others, const _gps& own, std::string& error) {
   std::vector<_gps> our_side;
-  for (const _gps& other : others) {
+  const bool are_heard = std::ranges::all_of(others, [&](const _gps& other) {
     if (!ProcessPair(own, other, own).hear(our_side, error)) return false;
-    if (has(our_side, own)) continue;
+    if (has(our_side, own)) return true;
     error = "a process has been told of others than the first of them";
+    return false;
+  });
+  if (!are_heard) {
+    refuse_all(others, own, error);
     return false;
   }
   return std::ranges::all_of(others,

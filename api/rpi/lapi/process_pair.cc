@@ -49,6 +49,13 @@ bool ProcessPair::say(std::span<const _gps> processes, std::string& error) {
   return messages_->send(other(), encode(message), error);
 }
 
+void ProcessPair::refuse(const std::string& why) {
+  const MeetingMessage message{
+      .group = messages_->identity(), .sender = messages_->rank(), .entries = {refusal_of(messages_->rank(), why)}};
+  std::string unheard;
+  messages_->send(other(), encode(message), unheard);
+}
+
 bool ProcessPair::hear(std::vector<_gps>& processes, std::string& error) {
   std::vector<std::byte> bytes;
   MeetingMessage message;
@@ -56,8 +63,11 @@ bool ProcessPair::hear(std::vector<_gps>& processes, std::string& error) {
   if (!messages_->receive(other(), bytes, error)) return false;
   if (!decode(bytes, message, reason)) {
     error = "what a process says cannot be understood: " + reason;
-    std::string unheard;
-    say({}, unheard);  // it sees in it which version this is
+    refuse(error);
+    return false;
+  }
+  if (const MeetingMessage::Entry* const refusal = find_refusal(message)) {
+    error = text_of(*refusal);
     return false;
   }
   processes.clear();

@@ -18,12 +18,14 @@ class ProcessPair {
 
   // False: `error` says why.
   bool say(std::span<const _gps> processes, std::string& error);
+  // Says instead why there will be no meeting.
+  void refuse(const std::string& why);
   // Whether the other one of the two has said something.
   bool has_heard() { return messages_->has_message(other()); }
   // Whether the other one is known to have ended. What it said before may still come.
   bool has_other_ended() const { return messages_->has_died(other()); }
-  // The next list that it says; waits for it. False: `error` says why, and if it is of another version the other one
-  // has been told of this process's.
+  // The next list that it says; waits for it. False: `error` says why, also if it is why there will be no meeting; and
+  // one that is of another version has been told of this process's.
   bool hear(std::vector<_gps>& processes, std::string& error);
 
  private:

@@ -145,6 +145,51 @@ TEST_F(LamTest, BothLearnTheVersionOfWhoCannotUnderstand) {
   EXPECT_TRUE(decode(heard, message, error)) << error;
 }
 
+// What a process of another version does: it says something, and hears why there is no meeting.
+bool is_refused(const _gps& leader, const _gps& own) {
+  const std::vector<_gps> both{leader, own};
+  const auto messages = open_lam_messages(both, own, LamMeeting::introductions);
+  std::vector<std::byte> said = encode({.group = messages->identity(), .sender = 1}), heard;
+  said[4] = std::byte{99};  // the version
+  std::string error;
+  MeetingMessage message;
+  return messages->send(0, said, error) && messages->receive(0, heard, error) && decode(heard, message, error) &&
+         find_refusal(message) != nullptr;
+}
+
+constexpr const char* kOtherVersion =
+    "what a process says cannot be understood: it is of version 99 of the rpi module 'lapi', and this process has "
+    "version 1";
+
+// All on nodes of their own, where nobody knows who has ended: two have another version, and start two of this one.
+TEST_F(LamTest, AllWhoStartProcessesOfAnotherVersionHearOfItAtOnce) {
+  const auto places = lam_places(4, 1);
+  const auto child = [&](std::size_t rank) {
+    ProcessGroup group;
+    std::string error;
+    return !meet_at_start(places, places[rank], true, group, error) && error == kOtherVersion;
+  };
+  const Processes all{[&] { return is_refused(places[2], places[0]); },
+                      [&] { return is_refused(places[2], places[1]); }, [&] { return child(2); },
+                      [&] { return child(3); }};
+  EXPECT_EQ(run_processes(all), 4);
+}
+
+// Of the other side one has another version and one has not.
+TEST_F(LamTest, AllWhoConnectToAnotherVersionHearOfItAtOnce) {
+  const auto places = lam_places(3, 1);
+  const auto one = [&](const std::vector<_gps>& others, std::size_t rank) {
+    ProcessGroup group;
+    std::string error;
+    return !meet_others(others, true, places[rank], group, error) && error == kOtherVersion;
+  };
+  const Processes all{[&] {
+                        return one({places[1], places[2]}, 0);
+                      },
+                      [&] { return is_refused(places[0], places[1]); }, [&] { return one({places[0]}, 2); }};
+  EXPECT_EQ(run_processes(all), 3);
+}
+
 // Whether all of a group find the same members, and can exchange something.
 bool agrees(const ProcessGroup& group, const std::vector<_gps>& expected, const _gps& own) {
   std::string error;
