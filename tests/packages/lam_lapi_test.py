@@ -174,6 +174,14 @@ class LamLapiTest(unittest.TestCase):
                 done = self.lam.run_lapi(2, program, kind, options=["-ssi", "cr", "self"])
                 self.assertEqual(output_of(done), f"made 1, went on 1, last {last}\n")
 
+    def test_memory_with_an_alignment_is_freed_right(self):
+        """LAM has a free() of its own: over its own modules this program ends by a signal."""
+        program = self.lam.compile_program("lam_aligned.c")
+        self.assertNotEqual(self.lam.started(["-np", 2, "-ssi", "rpi", "usysv", program]).returncode, 0)
+        for options in ([], THREAD):
+            done = self.lam.run_lapi(2, program, options=options)
+            self.assertEqual(output_of(done), "wrong 0\n")
+
     def test_spawning_what_does_not_exist(self):
         program = self.lam.compile_program("lam_spawn_none.c")
         for processes in (1, 2):

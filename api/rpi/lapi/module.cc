@@ -14,6 +14,7 @@
 
 #define LAM_SSI_RPI_1_1_0
 #include "api/lock/context_lock.h"
+#include "api/rpi/lapi/aligned_calls.h"
 #include "api/rpi/lapi/cancel_calls.h"
 #include "api/rpi/lapi/checkpoint.h"
 #include "api/rpi/lapi/debugger.h"
@@ -208,6 +209,7 @@ int join(Running& run, const ProcessGroup& group, std::vector<_proc*> added) {
 
 int begin(std::span<_proc* const> processes, int most_short, int timeout, ContextLock* lock) {
   const Call call(lock);
+  lead_aligned_calls();
   auto begun = std::make_unique<Running>(static_cast<std::size_t>(most_short),
                                          static_cast<Nanoseconds>(timeout) * kSecond, lock);
   ProcessGroup group;
