@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs a bed's command with an untouched LAM/MPI 7.1.4, unpacked, our rpi module and the MPI programs of tests/packages:
 
-    lam_bed.py MODULES COMMAND...    MODULES: the folder of ssi_rpi_lapi.so; the word FOLDER becomes that of all this
+    lam_bed.py MODULES COMMAND...    MODULES: the folder of ssi_rpi_lapi.so, and behind colons modules of transports that
+                                     it loads; the word FOLDER becomes that of all this
 
 Beds have no network to download from."""
 import pathlib
@@ -18,7 +19,8 @@ PROGRAMS = ["lam_messages.c", "lam_fortran.f90", "lam_killed.c", "lam_stream.c",
 
 def main():
     modules, *command = sys.argv[1:]
-    lam = LapiLam(modules)
+    modules, *transports = modules.split(":")
+    lam = LapiLam(modules, transports)
     for source in PROGRAMS:
         lam.compile_program(source)
     return subprocess.run([str(lam.folder) if word == "FOLDER" else word for word in command], check=False).returncode

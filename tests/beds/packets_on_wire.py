@@ -20,12 +20,12 @@ def nft(*words):
 
 
 class PacketKinds:
-    """Counts from now on."""
+    """Counts from now on, by these first bytes."""
 
-    def __init__(self):
+    def __init__(self, opcodes=None):
         nft(f"add table bridge {TABLE}")
         nft(f"add chain bridge {TABLE} forward {{ type filter hook forward priority 0; }}")
-        for kind, opcode in OPCODES.items():
+        for kind, opcode in (opcodes or OPCODES).items():
             nft(f"add counter bridge {TABLE} {kind}")
             nft(f"add rule bridge {TABLE} forward udp dport 4791 @th,64,8 {opcode} counter name {kind}")
 

@@ -21,14 +21,17 @@ def rest_of(job):
 
 
 class LapiLam(UnpackedLam):
-    """Has the module that is in a folder."""
+    """Has the module that is in a folder, and modules of transports that it loads."""
 
-    def __init__(self, built, **options):
+    def __init__(self, built, transports=(), **options):
         super().__init__(**options)
         self.modules = self.folder / "modules"
         if not self.modules.exists():
             self.modules.mkdir()
             shutil.copy(pathlib.Path(built) / "ssi_rpi_lapi.so", self.modules)
+            (self.modules / "openlapi").mkdir()
+            for transport in transports:
+                shutil.copy(transport, self.modules / "openlapi")
 
     def compile_program(self, source):
         """One of this folder."""

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""MPI programs over the rpi module `lapi` in an untouched LAM/MPI 7.1.4 in user space mode over RDMA. Runs inside the
+machine of soft-roce:
+
+    lam_bed.py MODULES:VERBS tests/beds/soft-roce -- soft_roce_lam.py FOLDER
+
+Processes of even ranks use rxe0 and those of odd ones rxe1, so that packets between them cross the bridge. Prints TAP."""
+import pathlib
+import re
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "packages"))
+from lam_lapi_jobs import LapiLam  # noqa: E402
+from packets_on_wire import PacketKinds  # noqa: E402
+from tap import check, finish  # noqa: E402
+from unpacked_lam import run  # noqa: E402
+
+# First bytes of RoCE v2 packets: SEND ONLY and RDMA READ REQUEST of connections, SEND ONLY as a datagram.
+OPCODES = {"sent": 0x04, "read": 0x0c, "datagrams": 0x64}
+USER_SPACE = ["MP_EUILIB=us", "MP_DEVTYPE=ib", "LAPI_USE_SHM=no", "MP_INFOLEVEL=2"]
+BULK = ["MP_USE_BULK_XFER=yes", "MP_BULK_MIN_MSG_SIZE=32768"]
+WAYS = {("0", "1", "verbs, rxe0 port 1, GID 1 (::ffff:10.77.0.1)"),
+        ("1", "0", "verbs, rxe1 port 1, GID 1 (::ffff:10.77.0.2)")}
+
+
+class VerbsLam(LapiLam):
+    """Its jobs have an adapter for each process."""
+
+    def parameters(self, variables=()):
+        return super().parameters([*USER_SPACE, *variables])
+
+    def script(self, before, program, words=""):
+        return super().script(f"export MP_EUIDEVICE=rxe$((LAMRANK % 2))\n{before}", program, words)
+
+
+def same_as_over_tcp(lam, kinds, program, variables, problem):
+    """`problem`: what is wrong with the numbers of packets, or empty."""
+    expected = lam.mpirun(2, program, rpi="tcp")
+    before = kinds.counts()
+    done = lam.run_lapi(2, lam.script("", program), variables=variables)
+    counts = {kind: count - before[kind] for kind, count in kinds.counts().items()}
+    check(f"{program} with {variables}", done.returncode == 0 and done.stdout == expected
+          and len(expected.splitlines()) > 2, f"{done}, not {expected}")
+    ways = set(re.findall(r"task (\d+) reaches task (\d+) over ([^\n]+)", done.stderr))
+    check("and that over both adapters", ways == WAYS, done.stderr)
+    check("with packets of the right kind", not problem(counts), problem(counts))
+    print(f"# {counts}", flush=True)
+
+
+def bulk_problem(counts):
+    return "" if counts["read"] > 20 and counts["datagrams"] > 100 and counts["sent"] == 0 else str(counts)
+
+
+def connection_problem(counts):
+    return "" if counts["sent"] > 100 and counts["read"] == 0 else str(counts)
+
+
+def test_a_killed_process(lam):
+    for kind in "rs":
+        said = lam.survivor_says("./lam_killed", kind)
+        check(f"a process is killed, {kind}: an error of MPI", said == "class 21\n", (said, lam.survivors_errors()))
+        run(*lam.command("lamclean"))
+
+
+def main():
+    kinds = PacketKinds(OPCODES)
+    with VerbsLam("", folder=sys.argv[1]) as lam:
+        same_as_over_tcp(lam, kinds, "./lam_messages", ["OPENLAPI_VERBS_PACKETS=ud", *BULK], bulk_problem)
+        same_as_over_tcp(lam, kinds, "./lam_fortran", ["OPENLAPI_VERBS_PACKETS=rc"], connection_problem)
+        test_a_killed_process(lam)
+    return finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
