@@ -12,26 +12,16 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "packages"))
+PACKAGES = pathlib.Path(__file__).resolve().parents[1] / "packages"
+sys.path.append(str(PACKAGES))
 from hosts_programs import add_network, on  # noqa: E402
-from lam_lapi_jobs import SECONDS, LapiLam  # noqa: E402
+from lam_lapi_jobs import LapiLam, Stream  # noqa: E402
 from unpacked_lam import run  # noqa: E402
 from tap import check, finish  # noqa: E402
 
 HOSTS = os.environ["HOSTS_NAMES"].split()
 TIMEOUT = 10  # seconds, the least: until a process of another host counts as dead
 BOTH = ["MP_EUIDEVICE=sn_all", "MP_INFOLEVEL=2"]
-# Datagrams of any length to the sockets that a program has on a host.
-STRANGER = """
-import os, random, socket, subprocess
-said = subprocess.run(["ss", "-Huanp"], capture_output=True, text=True).stdout
-ends = [line.split()[3].rsplit(":", 1) for line in said.splitlines() if "lam_stream" in line]
-out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-for turn in range(20000):
-    for address, port in ends:
-        out.sendto(os.urandom(random.choice((0, 1, 8, 24, 64, 1400))), (address if address != "*" else "127.0.0.1", int(port)))
-print(len(ends))
-"""
 
 
 class HostsLam(LapiLam):
@@ -73,26 +63,6 @@ def lose(share):
         check(f"{host} loses {share} %", done.status == 0, done)
 
 
-class Stream:
-    """lam_stream, which has begun."""
-
-    def __init__(self, lam, seconds, variables=()):
-        words = lam.words(2, "./lam_stream", seconds, variables=variables)
-        self.process = subprocess.Popen(lam.mpirun_command(words), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, text=True)
-        self.begun = self.process.stdout.readline()
-
-    def end(self):
-        """Status, output and errors; None: it has not ended in time, and is killed."""
-        try:
-            out, err = self.process.communicate(timeout=SECONDS)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            out, err = self.process.communicate()
-            return None, self.begun + out, err
-        return self.process.returncode, self.begun + out, err
-
-
 def test_a_path_is_killed(lam):
     add_network("10.9.0", HOSTS)
     stream = Stream(lam, 4, BOTH)
@@ -106,11 +76,13 @@ def test_a_path_is_killed(lam):
 
 
 def test_strangers(lam):
-    stream = Stream(lam, 5)
-    said = [on(host, f"python3 -c '{STRANGER}'").out for host in HOSTS]
+    stream = Stream(lam, 5, ["MP_INFOLEVEL=2"])
+    said = [on(host, f"python3 {PACKAGES}/lam_strangers.py lam_stream").out.split() for host in HOSTS]
     status, out, err = stream.end()
     check("strangers' datagrams change nothing", status == 0 and out == "begun\nwrong 0\n" and all(
-        said_here.strip().isdigit() and int(said_here) > 0 for said_here in said), (said, status, out, err))
+        len(said_here) == 2 and int(said_here[0]) > 0 for said_here in said), (said, status, out, err))
+    counts = [int(count) for count in re.findall(r"(\d+) packets were from nobody of its job", err)]
+    check("and are counted", len(counts) == 2 and min(counts) > 0, err)
 
 
 def test_a_killed_process(lam):

@@ -107,3 +107,23 @@ class LapiLam(UnpackedLam):
     def survivors_errors(self):
         """What process 0 has said on standard error then."""
         return pathlib.Path(f"{self._said}.0.errors").read_text()
+
+
+class Stream:
+    """lam_stream, which has begun."""
+
+    def __init__(self, lam, seconds, variables=()):
+        words = lam.words(2, "./lam_stream", seconds, variables=variables)
+        self.process = subprocess.Popen(lam.mpirun_command(words), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+        self.begun = self.process.stdout.readline()
+
+    def end(self):
+        """Status, output and errors; None: it has not ended in time, and is killed."""
+        try:
+            out, err = self.process.communicate(timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            out, err = self.process.communicate()
+            return None, self.begun + out, err
+        return self.process.returncode, self.begun + out, err

@@ -9,7 +9,7 @@ import shutil
 import sys
 import unittest
 
-from lam_lapi_jobs import HERE, LapiLam
+from lam_lapi_jobs import HERE, LapiLam, Stream
 from unpacked_lam import output_of, run
 
 BUILT, LATER, INFO = (pathlib.Path(sys.argv.pop()).resolve() for _ in range(3))
@@ -98,6 +98,18 @@ class LamLapiTest(unittest.TestCase):
                 told = done.stderr
                 for own in (0, 1):
                     self.assertIn(f"openlapi: task {own} reaches task {1 - own} over {name}", told)
+
+    def test_strangers_change_nothing_and_are_counted(self):
+        self.lam.compile_program("lam_stream.c")
+        for path, variables in PATHS.items():
+            with self.subTest(path=path):
+                stream = Stream(self.lam, 2, [*variables, "MP_INFOLEVEL=2"])
+                sockets = run("python3", HERE / "lam_strangers.py", "lam_stream").split()
+                status, out, err = stream.end()
+                self.assertEqual((status, out), (0, "begun\nwrong 0\n"), err)
+                self.assertGreaterEqual(int(sockets[path == "shared memory"]), 2, "LAM has sockets, too")
+                counts = [int(count) for count in re.findall(r"(\d+) packets were from nobody of its job", err)]
+                self.assertEqual([count > 0 for count in counts], [path == "UDP"] * 2, err)
 
     def test_a_process_that_has_finalised_is_not_dead(self):
         program = self.lam.compile_program("lam_leaving.c")

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -68,6 +69,7 @@ void call(const WhenDone& when_done, Outcome outcome) {
 class EndpointWorld final : public PolledWorld, public HandlerHost {
  public:
   EndpointWorld(std::span<const WorldProcess> processes, WorldListener& listener);
+  ~EndpointWorld() override;
   bool open(JoinedJob& job, Nanoseconds timeout, std::string& reason);
 
   Peer self() const override { return self_; }
@@ -131,6 +133,13 @@ EndpointWorld::EndpointWorld(std::span<const WorldProcess> processes, WorldListe
     links_.emplace_back().process = processes[peer];
     peers_by_rank_[processes[peer].rank] = peer;
   }
+}
+
+EndpointWorld::~EndpointWorld() {
+  if (endpoint_ == nullptr || settings_.info_level < kLevelInformation) return;
+  const std::uint64_t strange = endpoint_->statistics(StatisticsPath::network).ghost_packets;
+  std::fprintf(stderr, "openlapi: task %u: %" PRIu64 " packets were from nobody of its job\n",
+               opened_.bootstrap->task(), strange);
 }
 
 bool EndpointWorld::open(JoinedJob& job, Nanoseconds timeout, std::string& reason) {
