@@ -85,13 +85,23 @@ def test_strangers(lam):
     check("and are counted", len(counts) == 2 and min(counts) > 0, err)
 
 
-def test_a_killed_process(lam):
-    for kind in "rsa":
+def test_a_killed_process(lam, what, kinds, options=()):
+    for kind in kinds:
         start = time.monotonic()
-        said = lam.survivor_says("./lam_killed", kind, [], options=["-ssi", "rpi_lapi_timeout", TIMEOUT])
-        check(f"a process of the other host is killed, {kind}: an error of MPI", re.fullmatch(r"class [1-9]\d*\n", said),
-              f"{said}, {time.monotonic() - start} s")
+        said = lam.survivor_says("./lam_killed", kind, [], options=options)
+        check(f"a process of the other host is killed, {kind}, {what}: an error of MPI",
+              re.fullmatch(r"class [1-9]\d*\n", said), f"{said}, {time.monotonic() - start} s")
         run(*lam.command("lamclean"))
+
+
+def test_a_killed_process_of_a_silent_host(lam):
+    """It does not tell that the port is closed at which the process was."""
+    done = on(HOSTS[1], "nft add table inet silent && nft add chain inet silent in "
+                        "'{ type filter hook input priority 0; }' && "
+                        "nft add rule inet silent in tcp dport 32768-60999 drop")
+    check(f"{HOSTS[1]} does not answer", done.status == 0, done)
+    test_a_killed_process(lam, "after the time-out", "r", ["-ssi", "rpi_lapi_timeout", TIMEOUT])
+    on(HOSTS[1], "nft delete table inet silent")
 
 
 def test_a_killed_daemon(lam):
@@ -104,6 +114,16 @@ def test_a_killed_daemon(lam):
     on(HOSTS[0], "pkill -KILL -x lamd")
 
 
+def test_a_daemon_killed_with_its_process(lam):
+    """Nobody but the host itself can tell of it."""
+    start = time.monotonic()
+    with subprocess.Popen(["ssh", HOSTS[1], "sleep 2; pkill -KILL -x lamd; pkill -KILL -x lam_killed"]) as killer:
+        said = lam.survivor_says("./lam_killed", "d")
+    check("lamd is killed with a process: an error of MPI", killer.returncode == 0 and said == "class 21\n",
+          f"{killer.returncode}, {said}, {time.monotonic() - start} s")
+    on(HOSTS[0], "pkill -KILL -x lamd")
+
+
 def main():
     with HostsLam(sys.argv[1]) as lam:
         same_as_over_tcp(lam, "two hosts", (2, 4, 8))
@@ -113,8 +133,11 @@ def main():
         lose(2)
         same_as_over_tcp(lam, "2 % loss", (2, 4))
         lose(0)
-        test_a_killed_process(lam)
+        test_a_killed_process(lam, "as its host tells", "rsa")
+        test_a_killed_process_of_a_silent_host(lam)
         test_a_killed_daemon(lam)
+    with HostsLam(sys.argv[1]) as lam:
+        test_a_daemon_killed_with_its_process(lam)
     return finish()
 
 

@@ -1,6 +1,6 @@
-/* A program for LAM/MPI: process 1 kills itself, and process 0 waits for a message from it, for room for one to it, or
- * for a message from anybody, or looks for one again and again, as the first argument says. Prints what that ended
- * with. */
+/* A program for LAM/MPI: process 1 kills itself, or waits until it is killed, and process 0 waits for a message from
+ * it, for room for one to it, or for a message from anybody, or looks for one again and again, as the first argument
+ * says. Prints what that ended with. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Errhandler_set(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 1 && kind == 'd') pause();
   if (rank == 1) kill(getpid(), SIGKILL);
   if (kind == 's') {
     error = MPI_Send(data, LENGTH, MPI_CHAR, 1, 5, MPI_COMM_WORLD);

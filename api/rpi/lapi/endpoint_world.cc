@@ -1,9 +1,6 @@
 #include "api/rpi/lapi/endpoint_world.h"
 
-#include <signal.h>
-
 #include <array>
-#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
@@ -16,6 +13,7 @@
 
 #include "api/rpi/lapi/fault_texts.h"
 #include "api/rpi/lapi/outstanding.h"
+#include "api/rpi/lapi/peer_ends.h"
 #include "api/wiring/endpoint_settings.h"
 #include "api/wiring/libraries.h"
 #include "api/wiring/open_transports.h"
@@ -27,9 +25,9 @@ namespace openlapi::rpi {
 
 namespace {
 
-constexpr std::uint32_t kInstance = 1;  // of the job's contexts: the only one
-constexpr std::uint64_t kHandler = 1;   // of all messages
-constexpr Nanoseconds kBetweenLooks = kSecond;  // at the processes of this node
+constexpr std::uint32_t kInstance = 1;          // of the job's contexts: the only one
+constexpr std::uint64_t kHandler = 1;           // of all messages
+constexpr Nanoseconds kBetweenLooks = kSecond;  // at processes that may have ended
 
 const char* read_variable(const char* name) { return std::getenv(name); }
 
@@ -56,7 +54,8 @@ struct PeerLink {
   bool is_told = false;
   bool has_left = false;
   bool is_expected = true;
-  bool was_gone = false;  // at the last look
+  bool was_gone = false;   // at the last look
+  bool was_heard = false;  // since then
   const char* reason = "";
   std::deque<Waiting> waiting{};
   Outstanding outstanding{};  // gets, and messages that are arriving
@@ -98,7 +97,7 @@ class EndpointWorld final : public PolledWorld, public HandlerHost {
   Submit submit(PeerLink& link, const Waiting& operation);
   Submit submit_waiting(PeerLink& link, const Waiting& operation);
   void begin_waiting();
-  bool has_ended(const PeerLink& link) const;
+  bool has_ended(Peer peer) const;
   void tell_unexpected();
   void lose(Peer peer, const char* reason);
   void tell_losses();
@@ -117,7 +116,8 @@ class EndpointWorld final : public PolledWorld, public HandlerHost {
   std::size_t lost_untold_ = 0;
   std::vector<Peer> unexpected_{};  // of whom the endpoint is still to be told
   bool moved_ = false;              // something has, in this step
-  Nanoseconds looked_ = 0;          // at the processes of this node
+  Nanoseconds looked_ = 0;          // at processes that may have ended
+  PeerEnds ends_{};
   Settings settings_;
   MonotonicClock clock_;
   OpenTransports opened_;
@@ -157,10 +157,13 @@ bool EndpointWorld::open_endpoint(JoinedJob& job, Nanoseconds timeout, std::stri
   const TransportsRequest request{
       .job = job, .instance = kInstance, .how_to_give_addresses = "LAM does", .tell = print_notice};
   OpenFailure failure;
+  ends_.publish(*job.bootstrap);
   if (!open_transports(request, settings_, opened_, failure)) {
     reason = failure.text;
     return false;
   }
+  for (const PeerLink& link : links_) ends_.add(*job.bootstrap, link.process);
+  ends_.begin();
   routes_ = std::make_unique<ContextRoutes>(opened_.bootstrap, opened_.shared_memory, opened_.shm_numbers,
                                             opened_.networks, settings_.info_level, print_notice);
   std::vector<Transport*> transports;
@@ -293,16 +296,18 @@ void EndpointWorld::look() {
   for (Peer peer = 0; peer < links_.size(); ++peer) {
     PeerLink& link = links_[peer];
     if (link.is_lost || peer == self_) continue;
-    const bool was_gone = std::exchange(link.was_gone, link.has_left || has_ended(link));
+    ends_.want(peer, !link.has_left && !std::exchange(link.was_heard, false));
+    const bool was_gone = std::exchange(link.was_gone, link.has_left || has_ended(peer));
     if (was_gone && link.was_gone) lose(peer, link.has_left ? "it has called MPI_Finalize" : "it has ended");
   }
+  ends_.look();
 }
 
 // Shared memory tells of processes that end, a network does not.
-bool EndpointWorld::has_ended(const PeerLink& link) const {
+bool EndpointWorld::has_ended(Peer peer) const {
   const std::vector<int>& numbers = opened_.shm_numbers;
-  const bool shares_memory = !numbers.empty() && numbers[link.process.rank] >= 0;
-  return !shares_memory && link.process.pid != 0 && kill(link.process.pid, 0) != 0 && errno == ESRCH;
+  const bool shares_memory = !numbers.empty() && numbers[links_[peer].process.rank] >= 0;
+  return !shares_memory && ends_.has_ended(peer);
 }
 
 // It waits for our acknowledgements until they are here: so it is given up only later.
@@ -341,6 +346,7 @@ void EndpointWorld::tell_losses() {
 HeaderVerdict EndpointWorld::run_header_handler(const ArrivedMessage& message) {
   moved_ = true;
   const Peer from = peers_by_rank_[message.source];
+  links_[from].was_heard = true;
   if (links_[from].is_lost) return {.delivery = Delivery::bury, .style = CompletionStyle::inline_local};
   Outstanding& outstanding = links_[from].outstanding;
   Outstanding::Item* const item = outstanding.add({});

@@ -1,0 +1,34 @@
+// Which of a World's processes have ended, where their memory is not shared: of this node the system tells, of others
+// the ports that they have for it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "api/rpi/lapi/polled_world.h"
+#include "control/client/bootstrap.h"
+#include "control/client/liveness.h"
+
+namespace openlapi::rpi {
+
+class PeerEnds {
+ public:
+  // Before the exchange.
+  void publish(Bootstrap& bootstrap) const;
+  // After it: the next process, by Peer.
+  void add(Bootstrap& bootstrap, const WorldProcess& process);
+  void begin() { watch_.begin(); }
+
+  // Those that have neither said anything lately nor left.
+  void want(Peer peer, bool is_wanted) { watch_.want(peer, is_wanted); }
+  void look();
+  bool has_ended(Peer peer) const;
+
+ private:
+  std::vector<in_addr> addresses_ = own_addresses();
+  LivenessPort port_{};
+  LivenessWatch watch_{addresses_};
+  std::vector<int> pids_{};  // 0: on another node
+};
+
+}  // namespace openlapi::rpi

@@ -1,0 +1,231 @@
+#include "control/client/liveness.h"
+
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <memory>
+#include <utility>
+
+#include "dataplane/base/byte_codec.h"
+
+namespace openlapi {
+
+namespace {
+
+constexpr std::size_t kMostAddresses = 8;  // of a machine
+constexpr std::size_t kMostOthers = 128;   // connections of others that are kept
+constexpr std::size_t kMostProofs = 64, kMostOpen = 64;
+constexpr unsigned kMostLooks = 4;  // that an answer may take
+constexpr int kBacklog = 4096;
+
+bool is_same(in_addr left, in_addr right) { return left.s_addr == right.s_addr; }
+
+bool has(std::span<const in_addr> addresses, in_addr address) {
+  return std::ranges::any_of(addresses, [&](in_addr each) { return is_same(each, address); });
+}
+
+sockaddr_in place_at(in_addr address, std::uint16_t port) {
+  sockaddr_in place{};
+  place.sin_family = AF_INET;
+  place.sin_addr = address;
+  place.sin_port = htons(port);
+  return place;
+}
+
+void set_option(int fd, int level, int name, int value) { setsockopt(fd, level, name, &value, sizeof value); }
+
+// A host that answers no more closes the connection some seconds later, and closing it here leaves nothing behind.
+void prepare(int fd) {
+  set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, 5);
+  set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, 2);
+  set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
+  const linger none{1, 0};
+  setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
+}
+
+short events_of(int fd) {
+  pollfd one{fd, POLLIN | POLLOUT | POLLRDHUP, 0};
+  return poll(&one, 1, 0) == 1 ? one.revents : short{0};
+}
+
+constexpr short kEnd = POLLIN | POLLRDHUP | POLLHUP | POLLERR;
+
+}  // namespace
+
+std::vector<in_addr> own_addresses() {
+  ifaddrs* first = nullptr;
+  if (getifaddrs(&first) != 0) return {};
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> all(first, &freeifaddrs);
+  std::vector<in_addr> addresses;
+  for (const ifaddrs* each = first; each != nullptr; each = each->ifa_next) {
+    if (each->ifa_addr == nullptr || each->ifa_addr->sa_family != AF_INET) continue;
+    if ((each->ifa_flags & IFF_UP) == 0 || (each->ifa_flags & IFF_LOOPBACK) != 0) continue;
+    sockaddr_in place{};
+    std::memcpy(&place, each->ifa_addr, sizeof place);
+    addresses.push_back(place.sin_addr);
+  }
+  return addresses;
+}
+
+// ---- The own port ----
+
+LivenessPort::LivenessPort() : listener_(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)) {
+  sockaddr_in place = place_at({INADDR_ANY}, 0);
+  socklen_t length = sizeof place;
+  auto* const address = reinterpret_cast<sockaddr*>(&place);
+  const int fd = listener_.get();
+  const bool listens = listener_.is_open() && bind(fd, address, length) == 0 && listen(fd, kBacklog) == 0 &&
+                       getsockname(fd, address, &length) == 0;
+  if (listens) port_ = ntohs(place.sin_port);
+}
+
+std::vector<std::byte> LivenessPort::told(std::span<const in_addr> addresses) const {
+  std::vector<std::byte> bytes;
+  append_little(bytes, port_);
+  for (const in_addr address : addresses.first(std::min(addresses.size(), kMostAddresses))) {
+    append_little(bytes, static_cast<std::uint32_t>(ntohl(address.s_addr)));
+  }
+  return bytes;
+}
+
+void LivenessPort::look() {
+  std::erase_if(others_, [](const FileDescriptor& other) { return (events_of(other.get()) & kEnd) != 0; });
+  for (;;) {
+    FileDescriptor other(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!other.is_open()) return;
+    prepare(other.get());
+    if (others_.size() == kMostOthers) others_.pop_front();
+    others_.push_back(std::move(other));
+  }
+}
+
+// ---- The others' ports ----
+
+void LivenessWatch::add(std::span<const std::byte> told) {
+  Process process;
+  ByteReader reader(told);
+  process.port = reader.little<std::uint16_t>();
+  while (!reader.failed() && reader.left() != 0 && process.addresses.size() < kMostAddresses) {
+    const in_addr address{htonl(reader.number())};
+    if (!reader.failed() && !has(own_, address)) process.addresses.push_back(address);
+  }
+  if (process.port == 0) process.addresses.clear();
+  processes_.push_back(std::move(process));
+}
+
+// One process of each machine.
+void LivenessWatch::begin() {
+  std::vector<in_addr> tried;
+  for (Process& process : processes_) {
+    const bool is_tried = std::ranges::all_of(process.addresses, [&](in_addr each) { return has(tried, each); });
+    if (is_tried || proofs_.size() >= kMostProofs) continue;
+    tried.insert(tried.end(), process.addresses.begin(), process.addresses.end());
+    prove(process);
+  }
+}
+
+void LivenessWatch::prove(Process& process) {
+  for (const in_addr address : process.addresses) {
+    Connection connection;
+    const Seen seen = connect_to(address, process.port, connection);
+    process.was_tried = process.was_tried || seen != Seen::failed;
+    if (seen == Seen::nothing) proofs_.push_back(std::move(connection));
+  }
+}
+
+bool LivenessWatch::is_proven(in_addr address) const { return has(proven_, address); }
+
+LivenessWatch::Seen LivenessWatch::connect_to(in_addr address, std::uint16_t port, Connection& connection) {
+  connection = {.address = address,
+                .fd = FileDescriptor(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0))};
+  const int fd = connection.fd.get();
+  if (fd < 0) return Seen::failed;
+  prepare(fd);
+  const sockaddr_in place = place_at(address, port);
+  if (connect(fd, reinterpret_cast<const sockaddr*>(&place), sizeof place) == 0 || errno == EINPROGRESS) {
+    return Seen::nothing;
+  }
+  const bool is_refused = errno == ECONNREFUSED;
+  connection.fd.reset();
+  return is_refused ? Seen::refused : Seen::failed;
+}
+
+// One that was open and has ended since is told as closed.
+LivenessWatch::Seen LivenessWatch::look_at(Connection& connection) {
+  const short events = events_of(connection.fd.get());
+  if (!connection.is_open) {
+    if (events == 0) return ++connection.looks > kMostLooks ? Seen::failed : Seen::nothing;
+    int error = 0;
+    socklen_t length = sizeof error;
+    getsockopt(connection.fd.get(), SOL_SOCKET, SO_ERROR, &error, &length);
+    if (error == ECONNREFUSED) return Seen::refused;
+    if (error != 0 && error != ECONNRESET && error != EPIPE) return Seen::failed;
+    connection.is_open = true;
+    if (error != 0) return Seen::closed;
+  }
+  return (events & kEnd) != 0 ? Seen::closed : Seen::is_open;
+}
+
+void LivenessWatch::look() {
+  look_at_proofs();
+  for (std::size_t n = 0; n < processes_.size(); ++n) look_at(processes_[(first_ + n) % processes_.size()]);
+  take_turns();
+}
+
+void LivenessWatch::look_at_proofs() {
+  std::erase_if(proofs_, [&](Connection& proof) {
+    const Seen seen = look_at(proof);
+    const bool is_accepted = seen == Seen::is_open || seen == Seen::closed;
+    if (is_accepted && !is_proven(proof.address)) proven_.push_back(proof.address);
+    return seen != Seen::nothing;
+  });
+}
+
+void LivenessWatch::look_at(Process& process) {
+  const auto close = [&] {
+    if (process.connection.fd.is_open()) --open_;
+    process.connection.fd.reset();
+  };
+  const auto refused = [&](Seen seen) {
+    if (seen == Seen::refused) ++process.refusals;
+    if (seen == Seen::failed) ++process.next_address;
+  };
+  if (!process.is_wanted || process.refusals >= kRefusals) return close();
+  if (process.connection.fd.is_open()) {
+    const Seen seen = look_at(process.connection);
+    if (seen == Seen::nothing) return;
+    if (process.connection.is_open) process.refusals = 0;
+    if (seen == Seen::is_open) return;
+    refused(seen);
+    close();
+  }
+  std::vector<in_addr> usable;
+  std::ranges::copy_if(process.addresses, std::back_inserter(usable), [&](in_addr each) { return is_proven(each); });
+  if (usable.empty() && !process.was_tried && proofs_.size() < kMostProofs) return prove(process);
+  if (usable.empty() || open_ >= kMostOpen || process.refusals >= kRefusals) return;
+  const Seen seen = connect_to(usable[process.next_address % usable.size()], process.port, process.connection);
+  if (process.connection.fd.is_open()) ++open_;
+  refused(seen);
+}
+
+// Where more are wanted than connections are allowed, those that have one let others have it.
+void LivenessWatch::take_turns() {
+  if (open_ < kMostOpen) return;
+  for (std::size_t n = 0; n < processes_.size() && open_ > kMostOpen / 2; ++n) {
+    first_ = (first_ + 1) % processes_.size();
+    Process& process = processes_[first_];
+    if (!process.connection.is_open || !process.connection.fd.is_open()) continue;
+    process.connection.fd.reset();
+    --open_;
+  }
+}
+
+}  // namespace openlapi

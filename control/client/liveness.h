@@ -1,0 +1,89 @@
+// Whether processes of other nodes still live, though they say nothing: each has a TCP port to which others connect.
+// The kernel keeps these connections whatever the process does, ends them with it, and then refuses new ones.
+#pragma once
+
+#include <netinet/in.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "dataplane/base/file_descriptor.h"
+
+namespace openlapi {
+
+// This machine's addresses that others may reach.
+std::vector<in_addr> own_addresses();
+
+// The own port. Nothing is read from it: whoever sends something is disconnected.
+class LivenessPort {
+ public:
+  // Without a descriptor to be had there is no port: others then know this process by its answers only.
+  LivenessPort();
+
+  // What others need: the port, and this machine's addresses.
+  std::vector<std::byte> told(std::span<const in_addr> addresses) const;
+  // Takes those that have connected, and forgets those that have gone. Now and then.
+  void look();
+
+ private:
+  FileDescriptor listener_;
+  std::uint16_t port_ = 0;             // 0: none
+  std::deque<FileDescriptor> others_;  // the latest ones
+};
+
+// The others' ports. A refusal counts only from an address from which another connection was accepted: of this job's
+// processes there, and not by a gate that lets nobody in.
+class LivenessWatch {
+ public:
+  // `own`: addresses that are this machine's, too, lead to no other one.
+  explicit LivenessWatch(std::vector<in_addr> own) : own_(std::move(own)) {}
+
+  // The next process; `told` by its LivenessPort. One that has told nothing is not watched.
+  void add(std::span<const std::byte> told);
+  // All were added, and live: finds out at which of their addresses ports can be reached.
+  void begin();
+  // While it is wanted a process is watched.
+  void want(std::size_t process, bool is_wanted) { processes_[process].is_wanted = is_wanted; }
+  // Takes in what has become of the connections, and makes new ones. Never blocks. Once a second or so.
+  void look();
+  bool has_ended(std::size_t process) const { return processes_[process].refusals >= kRefusals; }
+
+ private:
+  static constexpr unsigned kRefusals = 2;  // one after the other
+
+  enum class Seen : std::uint8_t { nothing, is_open, closed, refused, failed };
+  struct Connection {
+    in_addr address{};
+    FileDescriptor fd{};
+    bool is_open = false;
+    unsigned looks = 0;  // before it was
+  };
+  struct Process {
+    std::vector<in_addr> addresses{};
+    std::uint16_t port = 0;
+    bool is_wanted = false, was_tried = false;
+    unsigned refusals = 0;
+    std::size_t next_address = 0;
+    Connection connection{};
+  };
+
+  static Seen look_at(Connection& connection);
+  static Seen connect_to(in_addr address, std::uint16_t port, Connection& connection);
+  bool is_proven(in_addr address) const;
+  void prove(Process& process);
+  void look_at_proofs();
+  void look_at(Process& process);
+  void take_turns();
+
+  const std::vector<in_addr> own_;
+  std::vector<Process> processes_{};
+  std::vector<in_addr> proven_{};
+  std::vector<Connection> proofs_{};
+  std::size_t open_ = 0;   // connections of processes
+  std::size_t first_ = 0;  // process that is served first
+};
+
+}  // namespace openlapi

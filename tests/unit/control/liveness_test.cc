@@ -1,0 +1,179 @@
+// Two processes in one, at two addresses of the loopback.
+#include "control/client/liveness.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <optional>
+#include <vector>
+
+namespace openlapi {
+namespace {
+
+in_addr address(const char* text) {
+  in_addr made{};
+  inet_pton(AF_INET, text, &made);
+  return made;
+}
+
+class LivenessTest : public testing::Test {
+ protected:
+  void add(const LivenessPort& port, std::vector<in_addr> addresses = {address("127.0.0.2")}) {
+    watch_.add(port.told(addresses));
+    watch_.want(count_++, true);
+  }
+  void look(std::size_t times) {
+    for (; times > 0; --times) {
+      poll(nullptr, 0, 1);
+      watch_.look();
+      if (theirs_) theirs_->look();
+      if (others_) others_->look();
+    }
+  }
+  // The test's time-out ends what never comes.
+  void look_until_ended(std::size_t process) {
+    while (!watch_.has_ended(process)) look(1);
+  }
+
+  std::optional<LivenessPort> theirs_{std::in_place}, others_{};
+  LivenessWatch watch_{{address("127.0.0.1")}};
+  std::size_t count_ = 0;
+};
+
+TEST_F(LivenessTest, AProcessThatEndsIsNoticed) {
+  add(*theirs_);
+  watch_.begin();
+  look(20);
+  EXPECT_FALSE(watch_.has_ended(0));
+  theirs_.reset();
+  look_until_ended(0);
+}
+
+TEST_F(LivenessTest, SoIsOneThatHasEndedBeforeItWasWanted) {
+  add(*theirs_);
+  watch_.want(0, false);
+  watch_.begin();
+  look(5);
+  theirs_.reset();
+  look(5);
+  EXPECT_FALSE(watch_.has_ended(0));
+  watch_.want(0, true);
+  look_until_ended(0);
+}
+
+// It computes: nobody looks at its port.
+TEST_F(LivenessTest, AProcessThatDoesNothingLives) {
+  add(*theirs_);
+  watch_.begin();
+  for (int turn = 0; turn < 20; ++turn) {
+    poll(nullptr, 0, 1);
+    watch_.look();
+  }
+  EXPECT_FALSE(watch_.has_ended(0));
+  theirs_.reset();
+  look_until_ended(0);
+}
+
+// Where nobody was ever let in a refusal tells nothing: neither with one process nor with another one.
+TEST_F(LivenessTest, RefusalsOfAMachineThatLetsNobodyInDoNotCount) {
+  add(*theirs_);
+  others_.emplace();
+  add(*others_, {address("127.0.0.3")});
+  theirs_.reset();
+  watch_.begin();
+  look(20);
+  EXPECT_FALSE(watch_.has_ended(0));
+  EXPECT_FALSE(watch_.has_ended(1));
+}
+
+TEST_F(LivenessTest, AnotherProcessOfItsMachineShowsThatItsPortsAreReached) {
+  add(*theirs_);
+  others_.emplace();
+  add(*others_);
+  watch_.begin();
+  look(5);
+  others_.reset();
+  look_until_ended(1);
+  EXPECT_FALSE(watch_.has_ended(0));
+}
+
+TEST_F(LivenessTest, AddressesThatThisMachineHasTooAreLeftOut) {
+  add(*theirs_, {address("127.0.0.1")});
+  watch_.begin();
+  look(5);
+  theirs_.reset();
+  look(20);
+  EXPECT_FALSE(watch_.has_ended(0));
+}
+
+TEST_F(LivenessTest, WhatIsNotToldRightIsNotWatched) {
+  for (const std::size_t length : {0, 1, 2, 3, 5}) {
+    watch_.add(std::vector<std::byte>(length, std::byte{255}));
+    watch_.want(count_++, true);
+  }
+  watch_.begin();
+  look(5);
+  for (std::size_t process = 0; process < count_; ++process) EXPECT_FALSE(watch_.has_ended(process));
+}
+
+// More of them than there are connections: each has its turn, and none is missed.
+TEST_F(LivenessTest, ManyProcessesTakeTurns) {
+  constexpr std::size_t kProcesses = 150;
+  std::vector<LivenessPort> ports(kProcesses);
+  for (const LivenessPort& port : ports) add(port);
+  watch_.begin();
+  look(10);
+  for (std::size_t process = 0; process < kProcesses; ++process) EXPECT_FALSE(watch_.has_ended(process));
+  ports.clear();
+  for (std::size_t process = 0; process < kProcesses; ++process) look_until_ended(process);
+}
+
+// Strangers say something, and are more than are kept.
+TEST_F(LivenessTest, StrangersDoNoHarm) {
+  add(*theirs_);
+  watch_.begin();
+  look(5);
+  const std::vector<std::byte> told = theirs_->told({});
+  sockaddr_in place{};
+  place.sin_family = AF_INET;
+  place.sin_addr = address("127.0.0.1");
+  place.sin_port =
+      htons(static_cast<std::uint16_t>(std::to_integer<unsigned>(told[0]) | std::to_integer<unsigned>(told[1]) << 8));
+  std::vector<FileDescriptor> strangers;
+  for (int n = 0; n < 300; ++n) {
+    FileDescriptor& stranger = strangers.emplace_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(connect(stranger.get(), reinterpret_cast<const sockaddr*>(&place), sizeof place), 0);
+    const ssize_t sent = n % 2 == 0 ? send(stranger.get(), "garbage", 7, MSG_NOSIGNAL) : 7;
+    EXPECT_EQ(sent, 7);
+    if (n % 50 == 0) look(1);
+  }
+  look(20);
+  EXPECT_FALSE(watch_.has_ended(0));
+  theirs_.reset();
+  look_until_ended(0);
+}
+
+TEST_F(LivenessTest, WithoutDescriptorsNothingIsWatchedAndNothingFails) {
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit none{3, before.rlim_max};
+  add(*theirs_);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  watch_.begin();
+  look(5);
+  const LivenessPort without;
+  EXPECT_EQ(without.told({}), std::vector<std::byte>(2));
+  EXPECT_FALSE(watch_.has_ended(0));
+  setrlimit(RLIMIT_NOFILE, &before);
+  look(5);
+  theirs_.reset();
+  look_until_ended(0);
+}
+
+}  // namespace
+}  // namespace openlapi
