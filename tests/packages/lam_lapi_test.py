@@ -186,6 +186,18 @@ class LamLapiTest(unittest.TestCase):
                 done = self.lam.run_lapi(2, program, kind, options=["-ssi", "cr", "self"])
                 self.assertEqual(output_of(done), f"made 1, went on 1, last {last}\n")
 
+    def test_no_memory_for_a_message_is_an_error_of_mpi(self):
+        """For 100 MB that nobody has asked for and that come with their envelope; what comes behind is asked for."""
+        program = self.lam.compile_program("lam_memory.c")
+        short = ["-ssi", "rpi_lapi_short", 2000000000]
+        for path, variables in PATHS.items():
+            with self.subTest(path=path):
+                done = self.lam.run_lapi(2, program, "u", 1000, variables=variables, options=short)
+                self.assertEqual(done.stdout, "class 21\n", done.stderr)
+                self.assertIn("is lost: there is no memory for what it has sent", done.stderr)
+                done = self.lam.run_lapi(2, program, "u", 150000, variables=variables, options=short)
+                self.assertEqual(done.stdout, "class 0\n", done.stderr)
+
     def test_memory_with_an_alignment_is_freed_right(self):
         """LAM has a free() of its own: over its own modules this program ends by a signal."""
         program = self.lam.compile_program("lam_aligned.c")

@@ -25,9 +25,10 @@ namespace openlapi::rpi {
 
 namespace {
 
-constexpr std::uint32_t kInstance = 1;          // of the job's contexts: the only one
-constexpr std::uint64_t kHandler = 1;           // of all messages
-constexpr Nanoseconds kBetweenLooks = kSecond;  // at processes that may have ended
+constexpr std::uint32_t kInstance = 1;               // of the job's contexts: the only one
+constexpr std::uint64_t kHandler = 1;                // of all messages
+constexpr Nanoseconds kBetweenLooks = kSecond;       // at processes that may have ended
+constexpr Nanoseconds kMostShortage = 10 * kSecond;  // of memory for a message that waits: no other can come before it
 
 const char* read_variable(const char* name) { return std::getenv(name); }
 
@@ -57,6 +58,8 @@ struct PeerLink {
   bool was_gone = false;   // at the last look
   bool was_heard = false;  // since then
   const char* reason = "";
+  Nanoseconds short_since = 0;  // there is no memory for a message that it has sent; 0: there is
+  std::uint64_t short_of = 0;   // bytes of that message
   std::deque<Waiting> waiting{};
   Outstanding outstanding{};  // gets, and messages that are arriving
 };
@@ -101,6 +104,7 @@ class EndpointWorld final : public PolledWorld, public HandlerHost {
   void tell_unexpected();
   void lose(Peer peer, const char* reason);
   void tell_losses();
+  void note_shortage(PeerLink& link, bool is_short, std::uint64_t length);
 
   HeaderVerdict run_header_handler(const ArrivedMessage& message) override;
   bool run_completion_handler(const CompletionRun& run, bool now) override;
@@ -296,6 +300,7 @@ void EndpointWorld::look() {
   for (Peer peer = 0; peer < links_.size(); ++peer) {
     PeerLink& link = links_[peer];
     if (link.is_lost || peer == self_) continue;
+    if (link.short_since != 0 && looked_ - link.short_since >= kMostShortage) lose(peer, text_of(Fault::out_of_memory));
     ends_.want(peer, !link.has_left && !std::exchange(link.was_heard, false));
     const bool was_gone = std::exchange(link.was_gone, link.has_left || has_ended(peer));
     if (was_gone && link.was_gone) lose(peer, link.has_left ? "it has called MPI_Finalize" : "it has ended");
@@ -343,16 +348,26 @@ void EndpointWorld::tell_losses() {
   }
 }
 
+// What waits for memory does not move. Shorter messages behind it say nothing of it.
+void EndpointWorld::note_shortage(PeerLink& link, bool is_short, std::uint64_t length) {
+  moved_ = moved_ || !is_short;
+  if (!is_short && length >= link.short_of) link.short_since = 0;
+  if (!is_short || link.short_since != 0) return;
+  link.short_since = clock_.now();
+  link.short_of = length;
+}
+
 HeaderVerdict EndpointWorld::run_header_handler(const ArrivedMessage& message) {
-  moved_ = true;
   const Peer from = peers_by_rank_[message.source];
   links_[from].was_heard = true;
   if (links_[from].is_lost) return {.delivery = Delivery::bury, .style = CompletionStyle::inline_local};
   Outstanding& outstanding = links_[from].outstanding;
   Outstanding::Item* const item = outstanding.add({});
-  if (item == nullptr) return {.delivery = Delivery::drop};
   const auto* const header = static_cast<const std::byte*>(message.user_header);
-  const Landing landing = listener_.arriving({from, {header, message.user_header_length}, message.length});
+  const IncomingMessage incoming{from, {header, message.user_header_length}, message.length};
+  const Landing landing = item != nullptr ? listener_.arriving(incoming) : Landing{.again = true};
+  note_shortage(links_[from], landing.again, message.length);
+  if (item == nullptr) return {.delivery = Delivery::drop};
   HeaderVerdict verdict{.style = CompletionStyle::inline_local, .buffer = landing.buffer};
   if (landing.buffer == nullptr) verdict.delivery = Delivery::bury;
   if (landing.again) verdict.delivery = Delivery::drop;
