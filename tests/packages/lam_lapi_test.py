@@ -198,6 +198,30 @@ class LamLapiTest(unittest.TestCase):
                 done = self.lam.run_lapi(2, program, "u", 150000, variables=variables, options=short)
                 self.assertEqual(done.stdout, "class 0\n", done.stderr)
 
+    def test_no_memory_for_a_spawn_is_an_error_of_mpi(self):
+        """So many KiB are left: too few for the paths to the new process, for shared memory, for packets, or enough."""
+        program = self.lam.compile_program("lam_memory.c")
+        classes = []
+        for room in (*range(200, 2600, 200), 20000):
+            with self.subTest(room=room):
+                done = self.lam.run_lapi(1, program, "s", room)
+                self.assertRegex(done.stdout, r"(?m)^class \d+$", done.stderr)
+                classes.append("class 0\n" in done.stdout)
+                run(*self.lam.command("lamclean"))
+        self.assertEqual((classes[0], classes[-1]), (False, True), classes)
+
+    def test_no_memory_to_begin_with_is_said(self):
+        """As little as it takes, and less: what is too little for LAM itself ends somehow."""
+        program = self.lam.compile_program("lam_memory.c")
+        said, most = "", 8600
+        while "class 0\n" not in said and most < 40000:
+            done = self.lam.run_lapi(2, self.lam.script(f"ulimit -v {most}", program, "w 0"))
+            said += done.stdout + done.stderr
+            most += 400
+            run(*self.lam.command("lamclean"))
+        self.assertIn("rpi module 'lapi': there is no memory to begin with", said)
+        self.assertIn("class 0\n", said)
+
     def test_memory_with_an_alignment_is_freed_right(self):
         """LAM has a free() of its own: over its own modules this program ends by a signal."""
         program = self.lam.compile_program("lam_aligned.c")

@@ -1,6 +1,6 @@
 /* A program for LAM/MPI: memory ends in the middle. Process 0 may have no more address space than it has and so many
- * KiB (the second argument), and then, as the first argument says, is sent a long message that it has not asked for, or
- * starts a process. Prints what that ended with. */
+ * KiB (the second argument), and then, as the first argument says, is sent a long message that it has not asked for,
+ * starts a process, or does nothing else. Prints what that ended with. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -29,6 +30,7 @@ constexpr std::uint32_t kInstance = 1;               // of the job's contexts: t
 constexpr std::uint64_t kHandler = 1;                // of all messages
 constexpr Nanoseconds kBetweenLooks = kSecond;       // at processes that may have ended
 constexpr Nanoseconds kMostShortage = 10 * kSecond;  // of memory for a message that waits: no other can come before it
+constexpr std::size_t kReserve = 1 << 20;            // bytes, for the endpoint's first packets and more
 
 const char* read_variable(const char* name) { return std::getenv(name); }
 
@@ -104,6 +106,7 @@ class EndpointWorld final : public PolledWorld, public HandlerHost {
   void tell_unexpected();
   void lose(Peer peer, const char* reason);
   void tell_losses();
+  void release_reserve_if_short();
   void note_shortage(PeerLink& link, bool is_short, std::uint64_t length);
 
   HeaderVerdict run_header_handler(const ArrivedMessage& message) override;
@@ -122,6 +125,9 @@ class EndpointWorld final : public PolledWorld, public HandlerHost {
   bool moved_ = false;              // something has, in this step
   Nanoseconds looked_ = 0;          // at processes that may have ended
   PeerEnds ends_{};
+  // Memory that is kept for the day on which there is none: where not even a first packet can be made, the endpoint
+  // waits, and with it the program that would have to free something.
+  std::unique_ptr<std::byte[]> reserve_ = std::make_unique_for_overwrite<std::byte[]>(kReserve);
   Settings settings_;
   MonotonicClock clock_;
   OpenTransports opened_;
@@ -306,6 +312,14 @@ void EndpointWorld::look() {
     if (was_gone && link.was_gone) lose(peer, link.has_left ? "it has called MPI_Finalize" : "it has ended");
   }
   ends_.look();
+  if (reserve_ != nullptr) release_reserve_if_short();
+}
+
+// By the functions: compilers leave out expressions that only allocate.
+void EndpointWorld::release_reserve_if_short() {
+  void* const trial = ::operator new(kReserve / 2, std::nothrow);
+  if (trial == nullptr) reserve_.reset();
+  ::operator delete(trial);
 }
 
 // Shared memory tells of processes that end, a network does not.

@@ -129,6 +129,7 @@ int without_exceptions(Function function) {
   try {
     return function();
   } catch (const std::bad_alloc&) {
+    if (running == nullptr) std::fputs("openlapi: rpi module 'lapi': there is no memory to begin with\n", stderr);
     errno = ENOMEM;
     return LAMERROR;
   } catch (const std::exception& error) {
