@@ -155,7 +155,7 @@ static_assert(offsetof(SegmentHeader, head) == 128 && offsetof(SegmentHeader, ar
 static_assert(offsetof(SegmentHeader, process_token) == 384 && sizeof(SegmentHeader) == 512);
 static_assert(offsetof(SegmentHeader, proof_address) == 392 && offsetof(SegmentHeader, process_id) == 408);
 static_assert(offsetof(SegmentHeader, task) == 412 && offsetof(SegmentHeader, state) == 416 &&
-              offsetof(SegmentHeader, direct) == 424);
+              offsetof(SegmentHeader, direct) == 424 && offsetof(SegmentHeader, direct_proof) == 432);
 
 // Where the parts are, for given sizes. 64 bits in every task, since the largest sizes do not fit into 32. A 32-bit
 // task checks group_size() before it maps the group (segment.cc).
