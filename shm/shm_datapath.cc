@@ -117,7 +117,7 @@ void ShmTransport::purge_peer(PeerIndex peer) {
   const std::uint32_t index = group_->index_of(peer);
   if (index == shm::kNoIndex) return;
   queue_.close(index);
-  if (direct_memory_ != nullptr) direct_memory_->end_visits();
+  if (direct_memory_ != nullptr) direct_memory_->end_visits(index);
 }
 
 void ShmTransport::resume_peer(PeerIndex peer) {
@@ -129,7 +129,7 @@ void ShmTransport::give_up_peer(PeerIndex peer) {
   const std::uint32_t index = group_->index_of(peer);
   if (index == shm::kNoIndex) return;
   queue_.give_up(index);
-  if (direct_memory_ != nullptr) direct_memory_->end_visits();
+  if (direct_memory_ != nullptr) direct_memory_->end_visits(index);
 }
 
 bool ShmTransport::peer_began_anew(PeerIndex peer) {

@@ -114,7 +114,7 @@ class ShmDirect final : public ShmDirectMemory {
     neighbours_[index].queue = &queue;
     neighbours_[index].era = era;
   }
-  void end_visits() override { memory_->wait_for_accessors(); }
+  void end_visits(std::uint32_t index) override { memory_->end_visits(index); }
   const std::atomic<std::uint32_t>& moved_word() const override { return memory_->control().header().counters_moved; }
 
   bool put(PeerIndex peer, std::uint64_t address, const void* data, std::size_t length, std::uint64_t counter) override;

@@ -32,8 +32,9 @@ class ShmDirectMemory : public DirectMemory {
   // From now on `queue` sends for this era of the task's with that local index. In another one it is left alone.
   virtual void begin_era(std::uint32_t index, std::uint64_t era, shm::SendQueue& queue) = 0;
 
-  // This task has ended its era with some task: none that had come in before is inside any more when it returns.
-  virtual void end_visits() = 0;
+  // This task has ended its era with that one: it is not inside any more when it returns, or, if it has stopped there,
+  // what it still does comes to nothing.
+  virtual void end_visits(std::uint32_t index) = 0;
 
   // Not zero: counters_have_moved() would say so.
   virtual const std::atomic<std::uint32_t>& moved_word() const = 0;

@@ -26,7 +26,8 @@ struct TableEntry {
 
 // Written by the accessor alone.
 struct alignas(shm::kLinePair) AccessorLine {
-  std::atomic<std::uint64_t> busy;  // 1: it is in an operation
+  // Not zero: it is in an operation, kEntering or, once it has looked, in this generation.
+  std::atomic<std::uint64_t> busy;
   // What it has done since it came.
   std::atomic<std::uint64_t> puts, put_bytes, gets, got_bytes;
 };
@@ -59,6 +60,7 @@ static_assert(offsetof(ControlHeader, file_descriptor) == 160 && offsetof(Contro
 static_assert(offsetof(ControlHeader, entries) == 384 && sizeof(TableEntry) == 24 && sizeof(AccessorLine) == 128);
 static_assert(sizeof(ControlHeader) % alignof(AccessorLine) == 0);
 
+inline constexpr std::uint64_t kEntering = 1;  // no generation in which the gate is open
 inline constexpr std::uint64_t kCloserMask = 0xff;
 constexpr bool is_closed(std::uint64_t generation) { return (generation & kCloserMask) != 0; }
 

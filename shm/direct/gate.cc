@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "dataplane/base/check.h"
+#include "dataplane/base/monotonic_clock.h"
 
 namespace openlapi::direct {
 namespace {
@@ -23,7 +24,21 @@ bool can_use_global_barrier() {
   return global_barrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) && global_barrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
 }
 
-Gate::Gate(const ControlMemory& control) : control_(control), processes_(control.accessors()) {}
+// Begins with the first accessor that is inside: mostly none is, and the clock is left alone.
+class Gate::Patience {
+ public:
+  bool is_over() {
+    const Nanoseconds now = system_monotonic_time();
+    if (end_ == 0) end_ = now + kPatience;
+    return now >= end_;
+  }
+
+ private:
+  Nanoseconds end_ = 0;
+};
+
+Gate::Gate(const ControlMemory& control)
+    : control_(control), processes_(control.accessors()), left_behind_(control.accessors()) {}
 
 void Gate::admit(std::uint32_t accessor, FileDescriptor process) { processes_[accessor] = std::move(process); }
 
@@ -32,19 +47,49 @@ bool Gate::has_ended(std::uint32_t accessor) const {
   return process.fd >= 0 && poll(&process, 1, 0) == 1;
 }
 
-void Gate::close() {
+void Gate::begin_closing() {
   shut();
   if (control_.header().barrier != 0) {
     OPENLAPI_CHECK(global_barrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED));
   } else {
     std::atomic_thread_fence(std::memory_order_seq_cst);
   }
-  for (std::uint32_t accessor = 0; accessor < control_.accessors(); ++accessor) {
-    const std::atomic<std::uint64_t>& busy = control_.line(accessor).busy;
-    for (int looks = 1; busy.load(std::memory_order_acquire) != 0; ++looks) {
-      if (looks % kLooksBeforeAsking == 0 && has_ended(accessor)) break;
-      sched_yield();
+}
+
+bool Gate::leaves(std::uint32_t accessor, Patience& patience) const {
+  const std::atomic<std::uint64_t>& busy = control_.line(accessor).busy;
+  for (int looks = 1;; ++looks) {
+    const std::uint64_t inside = busy.load(std::memory_order_acquire);
+    if (inside == 0 || inside == left_behind_[accessor]) return true;
+    if (looks % kLooksBeforeAsking == 0) {
+      if (has_ended(accessor)) return true;
+      if (patience.is_over()) return false;
     }
+    sched_yield();
+  }
+}
+
+bool Gate::close() {
+  begin_closing();
+  Patience patience;
+  bool all = true;
+  for (std::uint32_t accessor = 0; accessor < control_.accessors(); ++accessor) {
+    all = leaves(accessor, patience) && all;
+  }
+  return all;
+}
+
+bool Gate::close_to(std::uint32_t accessor) {
+  begin_closing();
+  Patience patience;
+  return leaves(accessor, patience);
+}
+
+// One that has not said yet in which generation it is will be waited for again.
+void Gate::leave_behind() {
+  for (std::uint32_t accessor = 0; accessor < control_.accessors(); ++accessor) {
+    const std::uint64_t inside = control_.line(accessor).busy.load(std::memory_order_acquire);
+    left_behind_[accessor] = inside == kEntering ? 0 : inside;
   }
 }
 

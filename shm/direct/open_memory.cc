@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,7 +11,6 @@
 #include <utility>
 
 #include "dataplane/base/cancellation.h"
-#include "dataplane/base/process_maps.h"
 #include "shm/direct/mapping_in_place.h"
 
 namespace openlapi::direct {
@@ -109,7 +107,7 @@ OpenMemory::~OpenMemory() {
   }
   changed_.notify_all();
   thread_.join();
-  take_back();
+  take_back(gate_.close() ? Bytes::kOfFile : Bytes::kCopied);
   monitor_.stop();
 }
 
@@ -151,21 +149,37 @@ Refusal OpenMemory::promote_data_segment() {
   return promoter_.promote_data_segment();
 }
 
-// By the kernel's own list: so it has what mremap() has moved or made longer. Nothing is copied, and children of a fork
-// have it as any private memory.
-void OpenMemory::take_back() {
-  gate_.close();
-  struct stat status {};
+// The gate is closed. Nothing is copied where nobody has the file's bytes any more, and children of a fork have it as
+// any private memory.
+void OpenMemory::take_back(Bytes bytes) {
   const auto lock = table_.lock();
-  if (!file_.valid() || fstat(file_.descriptor(), &status) != 0) return;
-  each_mapping([&](const Mapping& mapping) {
-    if (!mapping.shared || mapping.inode != status.st_ino || mapping.device != status.st_dev) return true;
-    const int rights = (mapping.readable ? PROT_READ : 0) | (mapping.writable ? PROT_WRITE : 0);
-    monitor_.events().unwatch(mapping.begin, mapping.end);
-    map_in_place({mapping.begin, mapping.end}, rights, MAP_PRIVATE, file_.descriptor(), mapping.offset);
-    return true;
+  if (!file_.valid()) return;
+  each_mapping_of(file_.descriptor(), [&](const Mapping& mapping) {
+    const AddressRange range = {mapping.begin, mapping.end};
+    const int rights = rights_of(mapping);
+    monitor_.events().unwatch(range.begin, range.end);
+    if (bytes == Bytes::kOfFile) {
+      map_in_place(range, rights, MAP_PRIVATE, file_.descriptor(), mapping.offset);
+    } else {
+      copy_in_place(range, rights, file_.descriptor(), mapping.offset);
+    }
   });
   table_.drop(0, UINT64_MAX, [](std::uint64_t, std::uint64_t) {});
+}
+
+void OpenMemory::end_visits(std::uint32_t accessor) {
+  if (!gate_.close_to(accessor)) give_up_file();
+  gate_.open();
+}
+
+void OpenMemory::give_up_file() {
+  const CancellationOff not_cancelled;
+  const SignalsOff no_signals;
+  const std::lock_guard one_at_a_time(promoting_);
+  static_cast<void>(gate_.close());
+  take_back(Bytes::kCopied);
+  gate_.leave_behind();
+  begin_new_file();
 }
 
 // The old one lives as long as somebody maps it, and nothing of it may change any more. Without a new one the gate
@@ -181,12 +195,26 @@ void OpenMemory::begin_new_file() {
 void OpenMemory::before_fork() {
   if (the_one == nullptr) return;
   the_one->promoting_.lock();
-  the_one->take_back();
+  the_one->prepare_child();
+}
+
+// Where an accessor is stopped in the memory, it stays as it is, and the child gets a copy. Without memory for that the
+// accessor is waited for.
+void OpenMemory::prepare_child() {
+  while (!gate_.close()) {
+    gate_.open();
+    if (child_copy_.make(file_)) return;
+  }
+  take_back(Bytes::kOfFile);
 }
 
 void OpenMemory::after_fork() {
   if (the_one == nullptr) return;
-  the_one->begin_new_file();
+  if (the_one->child_copy_.is_made()) {
+    the_one->child_copy_.discard();
+  } else {
+    the_one->begin_new_file();
+  }
   the_one->promoting_.unlock();
 }
 
@@ -197,6 +225,7 @@ void OpenMemory::in_child() {
 }
 
 void OpenMemory::leave_child() {
+  if (child_copy_.is_made()) child_copy_.put_in_place();
   monitor_.close();
   promoter_.close();
   file_ = DirectFile();

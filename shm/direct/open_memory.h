@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "shm/direct/change_monitor.h"
+#include "shm/direct/child_copy.h"
 #include "shm/direct/control_memory.h"
 #include "shm/direct/promotion.h"
 
@@ -34,11 +35,16 @@ class OpenMemory {
   // Before the accessor comes in for the first time (Gate::admit()).
   void admit(std::uint32_t accessor, FileDescriptor process) { gate_.admit(accessor, std::move(process)); }
 
-  // After a change of what accessors have to heed when they come in: none of those is inside who came before it.
+  // After a change of what accessors have to heed when they come in: none of those is inside who came before it, but
+  // for those that do not go on (Gate::kPatience).
   void wait_for_accessors() {
-    gate_.close();
+    static_cast<void>(gate_.close());
     gate_.open();
   }
+
+  // The same for one accessor, who is no longer wanted. If it does not go on, all memory is moved out of the file: what
+  // it still does comes to nothing. So does an operation of another accessor's that is stopped in it, too.
+  void end_visits(std::uint32_t accessor);
 
   // Whether memory can be promoted beside running threads. If not, only while the caller is the only one.
   bool promotes_anytime() const { return promoter_.stops_system_calls(); }
@@ -55,8 +61,11 @@ class OpenMemory {
   ~OpenMemory();
   bool start_threads(std::string& reason);
   void run_promotions();
-  void take_back();
+  enum class Bytes : std::uint8_t { kOfFile, kCopied };
+  void take_back(Bytes bytes);
+  void give_up_file();
   void begin_new_file();
+  void prepare_child();
   void leave_child();
 
   static void before_fork();
@@ -72,6 +81,7 @@ class OpenMemory {
   AddressTable table_;
   ChangeMonitor monitor_;
   Promoter promoter_;
+  ChildCopy child_copy_;
 
   std::mutex promoting_;  // held by whoever promotes, and across a fork
   std::mutex mutex_;      // of what follows

@@ -8,7 +8,9 @@
  *   - an operation that begins after munmap() has returned does not go where the unmapped memory was (assert in access);
  *   - what is stored late goes to the mapping that it was meant for, or to nobody's bytes (assert in arrive());
  *   - who sees a counter sees its data (assert in the owner);
- *   - the owner waits for nobody who has died: nothing stands still (spin's own check of end states).
+ *   - the owner waits for nobody who has died: nothing stands still (spin's own check of end states);
+ *   - nor for one who has stopped in an operation: its memory is elsewhere then (give_up_file()), and what is stored late
+ *     goes to nobody's bytes. In a later operation the same accessor is waited for.
  *
  * Stores of the accessor become visible late and in any order, as on processors with weak memory, but for what a release
  * says: that is what store_buffer() does. A barrier makes visible what was stored before it. Loads are made in the
@@ -23,17 +25,20 @@
 #define FILES 3 /* places in the owner's file; each is given out once */
 #define OPERATIONS 3
 #define NONE 7
+#define ENTERING 255
 
 #define CLOSED(number) ((number) & 1)
 
-byte generation; /* bit 0: closed */
+byte generation = 2; /* bit 0: closed; never 0 */
 bool listed;     /* the table has an entry for the address, */
 byte entry;      /* at this place of the file */
-bool busy;
+byte busy; /* 0, ENTERING, or the generation that the accessor is in */
+byte behind; /* of such a generation: the operation that is not waited for */
 byte data[FILES], counter[FILES];
 
 /* Stores on their way. */
 bool busy_begins, busy_ends, data_comes, counter_comes;
+byte busy_says; /* 0: nothing */
 byte data_place, data_life, counter_place;
 
 /* Seen from outside. */
@@ -50,9 +55,9 @@ byte life[FILES];        /* which mapping has the place */
 #define COUNTER_MAY_COME (counter_comes && !data_comes && !busy_begins)
 #endif
 #ifdef BREAK_BUSY_ENDS_BEFORE_ITS_DATA
-#define BUSY_MAY_END (busy_ends && !busy_begins)
+#define BUSY_MAY_END (busy_ends && !busy_begins && !busy_says)
 #else
-#define BUSY_MAY_END (busy_ends && !busy_begins && !data_comes && !counter_comes)
+#define BUSY_MAY_END (busy_ends && !busy_begins && !busy_says && !data_comes && !counter_comes)
 #endif
 
 inline arrive() {
@@ -66,14 +71,15 @@ inline arrive() {
 proctype store_buffer() {
 end_idle:
     do
-    :: atomic { busy_begins -> busy = true; busy_begins = false }
+    :: atomic { busy_begins -> busy = ENTERING; busy_begins = false }
+    :: atomic { busy_says && !busy_begins -> busy = busy_says; busy_says = 0 }
     :: atomic { DATA_MAY_COME -> arrive() }
     :: atomic { COUNTER_MAY_COME -> counter[counter_place]++; counter_comes = false; counter_place = 0 }
-    :: atomic { BUSY_MAY_END -> busy = false; busy_ends = false }
+    :: atomic { BUSY_MAY_END -> busy = 0; busy_ends = false }
     od
 }
 
-#define NOTHING_ON_THE_WAY (!busy_begins && !data_comes && !counter_comes && !busy_ends)
+#define NOTHING_ON_THE_WAY (!busy_begins && !busy_says && !data_comes && !counter_comes && !busy_ends)
 
 #if defined(BREAK_OLD_WINDOWS_ARE_KEPT)
 #define FORGETS (window == NONE)
@@ -95,15 +101,15 @@ begin:
                 !data_comes && !counter_comes -> /* operations at one address are in order */
                 was_unmapped[0] = unmapped[0]; was_unmapped[1] = unmapped[1]; was_unmapped[2] = unmapped[2];
 #ifndef BREAK_BUSY_BEGINS_AFTER_THE_LOOK
-                busy_ends = false; busy_begins = true
+                busy_ends = false; busy_says = 0; busy_begins = true
 #endif
             };
 #ifndef BREAK_NO_FENCE
             !fences || !busy_begins;
 #endif
-            seen = generation;
+            atomic { seen = generation; busy_says = seen };
 #ifdef BREAK_BUSY_BEGINS_AFTER_THE_LOOK
-            atomic { busy_ends = false; busy_begins = true };
+            atomic { busy_ends = false; busy_says = seen; busy_begins = true };
             !fences || !busy_begins;
 #endif
             if
@@ -147,26 +153,34 @@ bool ended;
 proctype killer() {
 end_idle:
     atomic { busy || busy_begins -> dead = true };
-    !busy_begins && !data_comes && !counter_comes;
+    !busy_begins && !busy_says && !data_comes && !counter_comes;
     ended = true
 }
 
+#ifdef BREAK_LEFT_BEHIND_FOR_EVER
+#define IS_LEFT_BEHIND (behind)
+#else
+#define IS_LEFT_BEHIND (busy == behind)
+#endif
 #ifdef BREAK_THE_DEAD_ARE_WAITED_FOR
 #define OUTSIDE (!busy)
 #else
-#define OUTSIDE (!busy || ended)
+#define OUTSIDE (!busy || IS_LEFT_BEHIND || ended)
 #endif
 
-/* Gate::close() */
-inline close() {
+/* Gate::close(), as far as it does not wait. */
+inline begin_closing() {
     generation = generation | 1;
 #ifndef BREAK_NO_BARRIER
-    fences || NOTHING_ON_THE_WAY; /* membarrier: all that was stored before it is visible */
-#endif
-#ifndef BREAK_DEMOTION_DOES_NOT_WAIT
-    OUTSIDE
+    fences || NOTHING_ON_THE_WAY /* membarrier: all that was stored before it is visible */
 #endif
 }
+
+#ifdef BREAK_ENTERING_IS_LEFT_BEHIND
+#define LEAVE_BEHIND behind = busy
+#else
+#define LEAVE_BEHIND behind = (busy == ENTERING -> 0 : busy)
+#endif
 
 #define OPEN generation = (generation | 1) + 1
 
@@ -191,10 +205,30 @@ end_idle:
         entry = here;
         listed = true
     :: here != NONE -> /* taken back: a fork, LAPI_Term */
-        close();
-        taken_back[here] = true;
+        begin_closing();
+        if
+#ifdef BREAK_DEMOTION_DOES_NOT_WAIT
+        :: taken_back[here] = true
+#else
+        :: OUTSIDE -> taken_back[here] = true
+#endif
+#ifndef BREAK_THE_DEAD_ARE_WAITED_FOR
+        :: !OUTSIDE -> /* give_up_file(): the bytes are copied, and the place is nobody's */
+#ifdef BREAK_BYTES_STAY_IN_THE_FILE
+            taken_back[here] = true;
+#else
+            unmapped[here] = true;
+#endif
+#ifndef BREAK_LEFT_BEHIND_AFTER_THE_GATE_OPENS
+            LEAVE_BEHIND
+#endif
+#endif
+        fi;
         here = NONE;
-        remove_entry()
+        remove_entry();
+#ifdef BREAK_LEFT_BEHIND_AFTER_THE_GATE_OPENS
+        LEAVE_BEHIND
+#endif
     :: here != NONE -> /* the monitor: munmap() goes on once its event is read */
 #ifdef BREAK_EVENT_IS_READ_BEFORE_THE_GATE_CLOSES
         unmapped[here] = true;

@@ -522,7 +522,7 @@ NEIGHBOURS = {
         [("  if (is_shut(index, neighbour)) return Visited::kRefused;\n", "")]),
     "purge_does_not_wait": (
         "shm/shm_datapath.cc", "a purge returns while the purged neighbour is in the middle of a put",
-        [("  queue_.close(index);\n  if (direct_memory_ != nullptr) direct_memory_->end_visits();\n",
+        [("  queue_.close(index);\n  if (direct_memory_ != nullptr) direct_memory_->end_visits(index);\n",
           "  queue_.close(index);\n")]),
     "sleeper_not_rung": (
         "shm/shm_direct_memory.cc", "a counter moves, and its owner sleeps on",

@@ -34,7 +34,7 @@ void expect_exact_sum(OpenedMemory& owner) {
   for (std::uint64_t rounds = repetitions(3000), seen = 0; rounds > 0; --rounds) {
     while (progress.added == seen) sched_yield();
     seen = progress.added;
-    owner.gate.close();
+    owner.close();
     const std::uint64_t before = word;
     for (int look = 0; look < 50; ++look) ASSERT_EQ(word, before);
     word = before + 1;
@@ -66,7 +66,7 @@ TEST(Gate, OpensWithTheLastReasonAndInANewGeneration) {
   EXPECT_TRUE(add_directly(*neighbour, range.begin, 1));
   const std::uint64_t generation = owner.control.header().generation;
   owner.gate.shut();
-  owner.gate.close();
+  EXPECT_TRUE(owner.gate.close());
   owner.gate.open();
   EXPECT_FALSE(add_directly(*neighbour, range.begin, 1));
   owner.gate.open();
@@ -86,8 +86,8 @@ TEST(Gate, DoesNotWaitForWhoWasKilledInside) {
   });
   owner.gate.admit(0, neighbour.descriptor());
   while (owner.control.line(0).busy == 0) sched_yield();
-  owner.gate.close();
-  EXPECT_EQ(owner.control.line(0).busy, 1u);
+  owner.close();
+  EXPECT_NE(owner.control.line(0).busy, 0u);
   EXPECT_EQ(neighbour.end(), -SIGKILL);
 }
 
@@ -108,8 +108,45 @@ TEST(Gate, WaitsForWhoIsInside) {
   });
   owner.gate.admit(0, neighbour.descriptor());
   while (!inside) sched_yield();
-  owner.gate.close();
+  owner.close();
   EXPECT_TRUE(left);
+  EXPECT_EQ(neighbour.end(), 0);
+}
+
+TEST(Gate, DoesNotWaitForEverForWhoIsStopped) {
+  OpenedMemory owner;
+  auto& inside = shared_contents<std::atomic<bool>>();
+  auto& left = shared_contents<std::atomic<bool>>();
+  owner.gate.open();
+  NeighbourProcess neighbour([&] {
+    const auto memory = owner.neighbour(0);
+    const ControlMemory control = owner.attached();
+    {
+      const Entrance::Visit visit(memory->entrance());
+      raise(SIGSTOP);
+    }
+    const Entrance::Visit visit(memory->entrance());
+    inside = true;
+    while (!is_closed(control.header().generation)) sched_yield();
+    for (int turn = 0; turn < 1000; ++turn) sched_yield();
+    left = true;
+    return 0;
+  });
+  owner.gate.admit(0, neighbour.descriptor());
+  neighbour.await_stop();
+  EXPECT_FALSE(owner.gate.close());
+  owner.gate.leave_behind();
+  EXPECT_TRUE(owner.gate.close()) << "it is in the same operation";
+  owner.gate.open();
+  owner.gate.open();
+  EXPECT_TRUE(owner.gate.close_to(1));
+  EXPECT_TRUE(owner.gate.close_to(0));
+  owner.gate.open();
+  owner.gate.open();
+  neighbour.go_on();
+  while (!inside) sched_yield();
+  owner.close();
+  EXPECT_TRUE(left) << "in the next operation it is waited for";
   EXPECT_EQ(neighbour.end(), 0);
 }
 
@@ -132,7 +169,7 @@ TEST(Gate, StaysBusyAroundAVisitOfASignalHandler) {
   {
     const Entrance::Visit visit(neighbour->entrance());
     raise(SIGUSR1);
-    EXPECT_EQ(busy, 1u);
+    EXPECT_NE(busy, 0u);
   }
   EXPECT_EQ(busy, 0u);
   EXPECT_EQ(*reinterpret_cast<std::uint64_t*>(range.begin), 2u);

@@ -239,15 +239,6 @@ TEST(OpenMemory, LivesWithTheAllocator) {
 }
 #endif
 
-bool is_shared(const void* memory) {
-  bool shared = false;
-  each_mapping([&](const Mapping& mapping) {
-    if (mapping.contains(address_of(memory))) shared = mapping.shared;
-    return true;
-  });
-  return shared;
-}
-
 TEST(OpenMemory, LeavesPrivateMemoryBehind) {
   in_a_process(Beside::kNobody, [] {
     std::uint64_t* const words = map_words(kChunkBytes);

@@ -53,6 +53,11 @@ struct OpenedMemory {
     table.drop(begin, end, [](std::uint64_t, std::uint64_t) {});
   }
 
+  // Until nobody is inside, however slow they are.
+  void close() {
+    while (!gate.close()) gate.open();
+  }
+
   // What neighbours make of the two descriptors; they may be children of a fork, which do not have ours.
   ControlMemory attached() { return ControlMemory::attach(FileDescriptor(dup(control.descriptor())), error); }
   std::unique_ptr<NeighbourMemory> neighbour(std::uint32_t accessor) {
@@ -88,6 +93,14 @@ class NeighbourProcess {
   NeighbourProcess& operator=(const NeighbourProcess&) = delete;
 
   FileDescriptor descriptor() const { return FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, process_, 0))); }
+
+  // Until it has stopped itself (SIGSTOP).
+  void await_stop() const {
+    int status = 0;
+    EXPECT_EQ(waitpid(process_, &status, WUNTRACED), process_);
+    EXPECT_TRUE(WIFSTOPPED(status));
+  }
+  void go_on() const { EXPECT_EQ(kill(process_, SIGCONT), 0); }
 
   // Waits for its end: the exit status, or minus the signal.
   int end() {

@@ -7,6 +7,7 @@
 
 #include <thread>
 
+#include "dataplane/base/process_maps.h"
 #include "shm/direct/open_memory.h"
 #include "tests/unit/shm/direct/opened_memory.h"
 
@@ -88,6 +89,15 @@ inline std::uint64_t* map_words_at(void* where, std::uint64_t bytes) {
       mmap(where, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
   EXPECT_EQ(memory, where);
   return static_cast<std::uint64_t*>(memory);
+}
+
+inline bool is_shared(const void* memory) {
+  bool shared = false;
+  each_mapping([&](const Mapping& mapping) {
+    if (mapping.contains(address_of(memory))) shared = mapping.shared;
+    return true;
+  });
+  return shared;
 }
 
 inline std::uint64_t load(const std::uint64_t* word) { return __atomic_load_n(word, __ATOMIC_RELAXED); }

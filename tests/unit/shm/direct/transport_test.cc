@@ -19,6 +19,7 @@ constexpr unsigned kOften = 32;
 struct Known {
   std::atomic<int> owner_step = 0, neighbour_step = 0;
   std::atomic<std::uint64_t> words = 0, counter = 0;
+  std::atomic<pid_t> neighbour = 0;
 };
 
 class DirectTransport : public testing::Test {
@@ -64,6 +65,10 @@ class DirectTransport : public testing::Test {
   bool put(DirectMemory& memory, std::uint64_t value, std::uint64_t counter = 0) {
     return memory.put(kOwner, known_.words, &value, sizeof value, counter);
   }
+
+  void put_and_stop(DirectMemory& memory);
+  void await_stop() const;
+  void let_go_on() const { EXPECT_EQ(kill(known_.neighbour, SIGCONT), 0); }
 
   Known& known_ = shared_contents<Known>();
 
@@ -165,7 +170,7 @@ TEST_F(DirectTransport, CounterMovesAfterItsData) {
       });
 }
 
-// What a put that was under way still stores is there when the call returns.
+// What a put that was under way still stores is there when the call returns, or never.
 TEST_F(DirectTransport, PurgeLeavesNobodyInside) {
   run(
       [&](ShmTransport& transport, DirectMemory& memory) {
@@ -175,9 +180,10 @@ TEST_F(DirectTransport, PurgeLeavesNobodyInside) {
         await_neighbour(1);
         owner_comes_to(2);
         transport.purge_peer(kNeighbour);
-        EXPECT_EQ(load(words), 0u);
+        const std::uint64_t then = load(words);
         owner_comes_to(3);
         await_neighbour(2);
+        EXPECT_EQ(load(words), then);
       },
       [&](ShmTransport&, DirectMemory& memory) {
         await_owner(1);
@@ -192,6 +198,105 @@ TEST_F(DirectTransport, PurgeLeavesNobodyInside) {
         await_owner(3);
         EXPECT_FALSE(put(memory, 6));
         neighbour_comes_to(2);
+      });
+}
+
+// In the neighbour: a put that stops in its middle, until the owner has it go on.
+void DirectTransport::put_and_stop(DirectMemory& memory) {
+  known_.neighbour = getpid();
+  const LateMemory zeros([] { raise(SIGSTOP); });
+  EXPECT_TRUE(memory.put(kOwner, known_.words, zeros.bytes(), LateMemory::kBytes, 0));
+}
+// The owner is the neighbour's parent.
+void DirectTransport::await_stop() const {
+  while (known_.neighbour == 0) sched_yield();
+  int status = 0;
+  EXPECT_EQ(waitpid(known_.neighbour, &status, WUNTRACED), known_.neighbour);
+  EXPECT_TRUE(WIFSTOPPED(status));
+}
+
+// What it stores when it goes on comes to nothing.
+TEST_F(DirectTransport, PurgeDoesNotWaitForWhoIsStopped) {
+  run(
+      [&](ShmTransport& transport, DirectMemory& memory) {
+        std::uint64_t* const words = open_words(memory);
+        words[0] = 5;
+        owner_comes_to(1);
+        await_stop();
+        transport.purge_peer(kNeighbour);
+        let_go_on();
+        await_neighbour(1);
+        EXPECT_EQ(load(words), 5u);
+        transport.resume_peer(kNeighbour);
+        for (unsigned time = 0; time < kOften; ++time) ask(memory);
+        owner_comes_to(2);
+        await_neighbour(2);
+        EXPECT_EQ(load(words), 7u);
+      },
+      [&](ShmTransport& transport, DirectMemory& memory) {
+        await_owner(1);
+        put_and_stop(memory);
+        EXPECT_FALSE(put(memory, 6));
+        neighbour_comes_to(1);
+        await_owner(2);
+        EXPECT_TRUE(transport.peer_began_anew(kOwner));
+        EXPECT_TRUE(put(memory, 7));
+        neighbour_comes_to(2);
+      });
+}
+
+// What is put is not lost: the owner keeps its memory where it is, and the child gets a copy.
+TEST_F(DirectTransport, ForkDoesNotWaitForWhoIsStopped) {
+  run(
+      [&](ShmTransport&, DirectMemory& memory) {
+        std::uint64_t* const words = open_words(memory);
+        words[0] = words[kChunkBytes / 8 - 1] = 5;
+        ASSERT_EQ(mprotect(words + kChunkBytes / 8, kChunkBytes / 2, PROT_READ), 0);
+        owner_comes_to(1);
+        await_stop();
+        NeighbourProcess forked([&] {
+          await_owner(2);
+          const bool is_same = words[0] == 5 && words[kChunkBytes / 8 - 1] == 5 && counter() == 0;
+          words[0] = 77;
+          return is_same ? 0 : 1;
+        });
+        let_go_on();
+        await_neighbour(1);
+        EXPECT_EQ(load(words), 0u);
+        EXPECT_EQ(words[kChunkBytes / 8 - 1], 5u);
+        owner_comes_to(2);
+        EXPECT_EQ(forked.end(), 0);
+        await_neighbour(2);
+        EXPECT_EQ(load(words), 7u);
+        NeighbourProcess another([&] { return load(words) == 7 ? 0 : 1; });
+        EXPECT_EQ(another.end(), 0);
+      },
+      [&](ShmTransport&, DirectMemory& memory) {
+        await_owner(1);
+        put_and_stop(memory);
+        neighbour_comes_to(1);
+        await_owner(2);
+        EXPECT_TRUE(put(memory, 7));
+        neighbour_comes_to(2);
+      });
+}
+
+TEST_F(DirectTransport, WatchingACounterDoesNotWaitForWhoIsStopped) {
+  run(
+      [&](ShmTransport&, DirectMemory& memory) {
+        open_words(memory);
+        owner_comes_to(1);
+        await_stop();
+        memory.leave_counters_to_peers(false);
+        let_go_on();
+        await_neighbour(1);
+        EXPECT_EQ(counter(), 0);
+      },
+      [&](ShmTransport&, DirectMemory& memory) {
+        await_owner(1);
+        put_and_stop(memory);
+        EXPECT_FALSE(put(memory, 5, known_.counter));
+        neighbour_comes_to(1);
       });
 }
 
