@@ -48,6 +48,7 @@ class SignalsOff {
 }  // namespace
 
 OpenMemory* OpenMemory::the_one = nullptr;
+std::mutex OpenMemory::coming_and_going;
 
 OpenMemory::OpenMemory(const AddressRange& own, ControlMemory control, DirectFile file)
     : own_(own),
@@ -62,18 +63,34 @@ OpenMemory::OpenMemory(const AddressRange& own, ControlMemory control, DirectFil
 }
 
 OpenMemory::Pointer OpenMemory::start(std::uint32_t accessors, std::string& reason) {
+  static const int handlers = pthread_atfork(before_fork, after_fork, in_child);
+  if (handlers != 0) {
+    reason = std::string("no handlers of fork: ") + std::strerror(handlers);
+    return nullptr;
+  }
+  const CancellationOff not_cancelled;
+  const SignalsOff no_signals;
+  const std::lock_guard no_fork(coming_and_going);
+  if (!make(accessors, reason)) return nullptr;
+  if (!the_one->start_threads(reason)) {
+    end();
+    return nullptr;
+  }
+  the_one->gate_.open();
+  return Pointer(the_one);
+}
+
+bool OpenMemory::make(std::uint32_t accessors, std::string& reason) {
   const auto refuse = [&](const char* what, int error) {
     reason = std::string(what) + ": " + std::strerror(error);
-    return nullptr;
+    return false;
   };
   if (the_one != nullptr) return refuse("direct access of this process", EBUSY);
   if (sysconf(_SC_PAGESIZE) != static_cast<long>(shm::kPage)) return refuse("pages are not of 4 KiB", ENOTSUP);
   ControlMemory control = ControlMemory::create(accessors, reason);
-  if (!control.valid()) return nullptr;
+  if (!control.valid()) return false;
   DirectFile file = DirectFile::create(reason);
-  if (!file.valid()) return nullptr;
-  static const int handlers = pthread_atfork(before_fork, after_fork, in_child);
-  if (handlers != 0) return refuse("no handlers of fork", handlers);
+  if (!file.valid()) return false;
   void* const own = mmap(nullptr, own_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (own == MAP_FAILED) return refuse("no memory for direct access", errno);
   const std::uint64_t begin = reinterpret_cast<std::uintptr_t>(own);
@@ -82,10 +99,7 @@ OpenMemory::Pointer OpenMemory::start(std::uint32_t accessors, std::string& reas
     mprotect(pointer_to(stack_of(range, thread).begin - shm::kPage), shm::kPage, PROT_NONE);
   }
   the_one = new (own) OpenMemory(range, std::move(control), std::move(file));
-  Pointer started(the_one);
-  if (!started->start_threads(reason)) return nullptr;
-  started->gate_.open();
-  return started;
+  return true;
 }
 
 bool OpenMemory::start_threads(std::string& reason) {
@@ -112,9 +126,15 @@ OpenMemory::~OpenMemory() {
 }
 
 void OpenMemory::Stop::operator()(OpenMemory* memory) const {
-  if (the_one != memory) return;  // a child of a fork, which has given it up
-  const AddressRange own = memory->own_;
-  memory->~OpenMemory();
+  const CancellationOff not_cancelled;
+  const SignalsOff no_signals;
+  const std::lock_guard no_fork(coming_and_going);
+  if (the_one == memory) end();  // not in a child of a fork, which has given it up
+}
+
+void OpenMemory::end() {
+  const AddressRange own = the_one->own_;
+  the_one->~OpenMemory();
   the_one = nullptr;
   munmap(pointer_to(own.begin), own.end - own.begin);
 }
@@ -192,7 +212,9 @@ void OpenMemory::begin_new_file() {
   if (file_.valid()) gate_.open();
 }
 
+// A mutex may be unlocked in the child by the thread that has locked it.
 void OpenMemory::before_fork() {
+  coming_and_going.lock();
   if (the_one == nullptr) return;
   the_one->promoting_.lock();
   the_one->prepare_child();
@@ -209,19 +231,26 @@ void OpenMemory::prepare_child() {
 }
 
 void OpenMemory::after_fork() {
-  if (the_one == nullptr) return;
-  if (the_one->child_copy_.is_made()) {
-    the_one->child_copy_.discard();
-  } else {
-    the_one->begin_new_file();
+  if (the_one != nullptr) {
+    the_one->end_fork();
+    the_one->promoting_.unlock();
   }
-  the_one->promoting_.unlock();
+  coming_and_going.unlock();
+}
+
+void OpenMemory::end_fork() {
+  if (child_copy_.is_made()) {
+    child_copy_.discard();
+  } else {
+    begin_new_file();
+  }
 }
 
 // The child has neither threads nor the control memory; what the object holds otherwise goes with its memory.
 void OpenMemory::in_child() {
   OpenMemory* const memory = std::exchange(the_one, nullptr);
   if (memory != nullptr) memory->leave_child();
+  coming_and_going.unlock();
 }
 
 void OpenMemory::leave_child() {

@@ -59,6 +59,8 @@ class OpenMemory {
  private:
   OpenMemory(const AddressRange& own, ControlMemory control, DirectFile file);
   ~OpenMemory();
+  static bool make(std::uint32_t accessors, std::string& reason);
+  static void end();
   bool start_threads(std::string& reason);
   void run_promotions();
   enum class Bytes : std::uint8_t { kOfFile, kCopied };
@@ -66,11 +68,14 @@ class OpenMemory {
   void give_up_file();
   void begin_new_file();
   void prepare_child();
+  void end_fork();
   void leave_child();
 
   static void before_fork();
   static void after_fork();
   static void in_child();
+  // Held while the one comes or goes, and across a fork: no child finds half of it.
+  static std::mutex coming_and_going;
   static OpenMemory* the_one;  // null: none, or this is a child of a fork
 
   const AddressRange own_;

@@ -285,6 +285,40 @@ TEST(PromotionHazards, TheEndDoesNotWaitForWhoIsStopped) {
   });
 }
 
+// A child finds all of it or nothing, and its memory.
+TEST(PromotionHazards, ForksMayComeBesideBeginAndEnd) {
+  in_a_process(Beside::kThreads, [] {
+    std::uint64_t* const words = map_words(kChunkBytes);
+    *words = 5;
+    std::atomic<bool> stop{false};
+    std::atomic<std::uint64_t> lives{0};
+    std::thread other([&] {
+      while (!stop) {
+        std::string reason;
+        const OpenMemory::Pointer memory = OpenMemory::start(4, reason);
+        if (!memory) continue;
+        memory->promote(address_of(words));
+        lives.fetch_add(1);
+      }
+    });
+    for (std::uint64_t round = repetitions(200); round > 0; --round) {
+      const std::uint64_t before = lives;
+      NeighbourProcess child([&] {
+        if (load(words) != 5) return 1;
+        *words = 77;
+        std::string reason;
+        const OpenMemory::Pointer own = OpenMemory::start(4, reason);
+        return own && own->promote(address_of(words)) == Refusal::kNone && load(words) == 77 ? 0 : 2;
+      });
+      ASSERT_EQ(child.end(), 0);
+      while (lives == before) std::this_thread::yield();
+    }
+    stop = true;
+    other.join();
+    EXPECT_EQ(load(words), 5u);
+  });
+}
+
 TEST(PromotionHazards, AChildMayOpenItsMemory) {
   in_a_process(Beside::kNobody, [] {
     OpenedProcess process;
