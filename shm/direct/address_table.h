@@ -36,6 +36,8 @@ class AddressTable {
   // With the lock.
   bool has(std::uint64_t address) const;
   std::uint32_t size() const { return count_; }
+  // Whether a range that continues no other one can be added.
+  bool has_room() const { return count_ < kMostEntries; }
   const OpenRange& operator[](std::uint32_t number) const { return ranges_[number]; }
 
  private:

@@ -138,6 +138,8 @@ std::string_view text_of(Refusal refusal) {
       return "an adapter uses memory of the process";
     case Refusal::kNoRoom:
       return "there is no room in the table or the file";
+    case Refusal::kMappings:
+      return "the process has half of the mappings that vm.max_map_count allows";
     case Refusal::kChanged:
       return "the program has changed the mapping meanwhile";
     case Refusal::kSystem:
@@ -166,22 +168,32 @@ bool KeptRanges::clip(std::uint64_t address, AddressRange& range) const {
 }
 
 std::optional<AddressRange> promotable_range(std::uint64_t address, std::uint64_t chunk, const KeptRanges& kept,
-                                             Refusal& refusal) {
+                                             std::uint32_t most_mappings, Refusal& refusal) {
   const std::uint64_t chunk_begin = address / chunk * chunk;
   AddressRange found{};
+  std::uint32_t mappings = 0;
   refusal = Refusal::kNotMapped;
   each_mapping([&](const Mapping& mapping) {
-    if (mapping.end <= address) return true;
-    if (mapping.begin > address) return false;
+    ++mappings;
+    if (!mapping.contains(address)) return true;
     found = {std::max(chunk_begin, mapping.begin), std::min(chunk_begin + chunk, mapping.end)};
     const bool taken_back = mapping.name.starts_with(kTakenBackName);
     const bool right_kind = mapping.readable && mapping.writable && !mapping.executable && !mapping.shared &&
                             (mapping.inode == 0 || taken_back);
     refusal = right_kind ? refuse_range(address, mapping, kept, found) : Refusal::kOtherKind;
-    return false;
+    return true;
   });
+  if (refusal == Refusal::kNone && mappings > most_mappings) refusal = Refusal::kMappings;
   if (refusal != Refusal::kNone) return std::nullopt;
   return found;
+}
+
+std::uint32_t most_mappings() {
+  constexpr std::uint32_t kUsual = 65530;
+  std::array<char, 32> text;
+  std::string_view words = read_text("/proc/sys/vm/max_map_count", text);
+  const std::uint64_t allowed = words.empty() ? kUsual : next_number(words, 10);
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(allowed / 2, INT32_MAX));
 }
 
 std::uint32_t count_threads() {

@@ -19,6 +19,7 @@ enum class Refusal : std::uint8_t {
   kFutex,         // a thread waits there for what is named by the memory's identity
   kPinned,        // an adapter uses memory of the process
   kNoRoom,        // in the table or the file
+  kMappings,      // the process has so many that it needs the rest itself
   kChanged,       // the program has changed the mapping meanwhile
   kSystem,        // the kernel refused a step
 };
@@ -48,7 +49,11 @@ bool clip_out(std::uint64_t address, std::uint64_t begin, std::uint64_t end, Add
 // The part around `address` of the mapping it is in, at most a chunk of `chunk` bytes (a power of two, of whole pages),
 // that may be promoted now. Nothing: `refusal` says why.
 std::optional<AddressRange> promotable_range(std::uint64_t address, std::uint64_t chunk, const KeptRanges& kept,
-                                             Refusal& refusal);
+                                             std::uint32_t most_mappings, Refusal& refusal);
+
+// Of the mappings that the kernel allows a process (vm.max_map_count), those up to which memory is promoted: a chunk
+// takes two more, and at the limit the program's own mmap() and free() fail.
+std::uint32_t most_mappings();
 
 // Threads of the process.
 std::uint32_t count_threads();

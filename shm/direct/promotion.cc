@@ -136,6 +136,12 @@ Refusal Promoter::move_to_file(const AddressRange& range) {
   return refusal != Refusal::kNone ? refusal : publish(range, offset);
 }
 
+// Before anything is moved: what is in the file and not in the table is of no use, and costs mappings.
+bool Promoter::has_room() {
+  const auto lock = table_.lock();
+  return table_.has_room();
+}
+
 Refusal Promoter::promote(std::uint64_t address) {
   AddressRange range{};
   std::uint64_t offset = 0;
@@ -154,8 +160,9 @@ Refusal Promoter::promote(std::uint64_t address) {
     gate_.open();
     return publish(range, offset);
   }
+  if (!has_room()) return Refusal::kNoRoom;
   Refusal refusal = Refusal::kNone;
-  const std::optional<AddressRange> found = promotable_range(address, kChunk, kept_, refusal);
+  const std::optional<AddressRange> found = promotable_range(address, kChunk, kept_, most_mappings_, refusal);
   return found ? move_to_file(*found) : refusal;
 }
 

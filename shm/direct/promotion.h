@@ -39,6 +39,7 @@ class Promoter {
   }
 
  private:
+  bool has_room();
   Refusal move_to_file(const AddressRange& range);
   Refusal replace(const AddressRange& range, std::uint64_t offset);
   Refusal publish(const AddressRange& range, std::uint64_t offset);
@@ -53,6 +54,7 @@ class Promoter {
   const Userfault& events_;
   Userfault fault_;  // of memory that is not promoted yet
   FileDescriptor page_map_;
+  const std::uint32_t most_mappings_ = most_mappings();
 };
 
 }  // namespace openlapi::direct

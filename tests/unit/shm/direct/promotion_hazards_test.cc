@@ -117,6 +117,37 @@ TEST(PromotionHazards, RefusesWhatIsNotOrdinaryMemory) {
   });
 }
 
+// What would not be in the table stays where it is.
+TEST(PromotionHazards, MovesNothingWhenTheTableIsFull) {
+  in_a_process(Beside::kNobody, [] {
+    OpenedProcess process;
+    char* const memory = reinterpret_cast<char*>(map_words((kMostEntries + 1) * kChunkBytes));
+    for (std::uint32_t chunk = 0; chunk < kMostEntries; ++chunk) {
+      ASSERT_EQ(process.promote(memory + chunk * kChunkBytes), Refusal::kNone) << chunk;
+    }
+    char* const one_more = memory + kMostEntries * kChunkBytes;
+    EXPECT_EQ(process.promote(one_more), Refusal::kNoRoom);
+    EXPECT_FALSE(is_shared(one_more));
+    EXPECT_EQ(process.promote(memory), Refusal::kNone) << "it is open already";
+    ASSERT_EQ(munmap(memory, kChunkBytes), 0);
+    EXPECT_EQ(process.promote(one_more), Refusal::kNone);
+  });
+}
+
+TEST(PromotionHazards, LeavesTheProgramMappings) {
+  in_a_process([] {
+    const std::uint64_t address = address_of(map_words(kChunkBytes));
+    const KeptRanges kept{};
+    Refusal refusal{};
+    EXPECT_FALSE(promotable_range(address, kChunkBytes, kept, 5, refusal));
+    EXPECT_EQ(refusal, Refusal::kMappings);
+    EXPECT_TRUE(promotable_range(address, kChunkBytes, kept, most_mappings(), refusal)) << text_of(refusal);
+    std::uint32_t allowed = 0;
+    std::ifstream("/proc/sys/vm/max_map_count") >> allowed;
+    EXPECT_EQ(most_mappings(), allowed / 2);
+  });
+}
+
 TEST(PromotionHazards, AnOrdinaryUserPromotesAlone) {
   in_a_process([] {
     become_ordinary_user();
