@@ -123,7 +123,7 @@ class ShmDirect final : public ShmDirectMemory {
 
   void asked_for(std::uint64_t address) override {
     if (demand_.grows(address)) [[unlikely]]
-      memory_->promote(address);
+      open_hot(address);
   }
   bool counters_have_moved() override {
     std::atomic<std::uint32_t>& moved = memory_->control().header().counters_moved;
@@ -138,6 +138,7 @@ class ShmDirect final : public ShmDirectMemory {
 
  private:
   void admit(std::uint32_t index);
+  void open_hot(std::uint64_t address);
   bool meet(std::uint32_t index);
   bool take_file(std::uint32_t index);
   bool is_shut(std::uint32_t index, const Neighbour& neighbour) const;
@@ -168,6 +169,10 @@ void ShmDirect::admit(std::uint32_t index) {
   const auto process = static_cast<pid_t>(group_.segment(index).header->process_id);
   if (process == getpid()) return;
   memory_->admit(index, FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, process, 0))));
+}
+
+[[gnu::noinline]] void ShmDirect::open_hot(std::uint64_t address) {
+  if (memory_->promote(address) == direct::Refusal::kNone) demand_.forget(address);
 }
 
 bool ShmDirect::meet(std::uint32_t index) {

@@ -151,6 +151,7 @@ void OpenMemory::run_promotions() {
 }
 
 Refusal OpenMemory::promote(std::uint64_t address) {
+  if (is_open(address)) return Refusal::kNone;
   const CancellationOff not_cancelled;
   const SignalsOff no_signals;
   const std::lock_guard one_at_a_time(promoting_);
@@ -161,6 +162,13 @@ Refusal OpenMemory::promote(std::uint64_t address) {
   changed_.notify_all();
   changed_.wait(lock, [this] { return wanted_ == 0; });
   return answer_;
+}
+
+// What fork() finds locked it waits for, also in a signal handler of this thread.
+bool OpenMemory::is_open(std::uint64_t address) {
+  const SignalsOff no_signals;
+  const auto lock = table_.lock();
+  return table_.has(address);
 }
 
 Refusal OpenMemory::promote_data_segment() {

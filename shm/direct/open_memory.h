@@ -61,6 +61,7 @@ class OpenMemory {
   ~OpenMemory();
   static bool make(std::uint32_t accessors, std::string& reason);
   static void end();
+  bool is_open(std::uint64_t address);
   bool start_threads(std::string& reason);
   void run_promotions();
   enum class Bytes : std::uint8_t { kOfFile, kCopied };
