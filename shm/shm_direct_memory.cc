@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <gnu/libc-version.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -92,7 +91,7 @@ struct Neighbour {
   shm::SendQueue* queue = nullptr;          // null: not added
   std::uint64_t era = 0;                    // the neighbour's with this task, that is sent for
   std::uint32_t visits = 0;
-  std::uint32_t failures = 0;  // to get its file
+  std::uint32_t failures = 0;  // to get its descriptors
   bool lost = false;           // ended, or what it offers is of no use
 };
 
@@ -167,8 +166,7 @@ ShmDirect::~ShmDirect() {
 // The kernel says when it has ended. Where it has no number here, it cannot come in either.
 void ShmDirect::admit(std::uint32_t index) {
   const auto process = static_cast<pid_t>(group_.segment(index).header->process_id);
-  if (process == getpid()) return;
-  memory_->admit(index, FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, process, 0))));
+  if (process != getpid()) memory_->admit(index, process);
 }
 
 [[gnu::noinline]] void ShmDirect::open_hot(std::uint64_t address) {
@@ -184,8 +182,12 @@ bool ShmDirect::meet(std::uint32_t index) {
   std::string error;
   ControlMemory control =
       ControlMemory::attach(descriptor_of(header.process_id, static_cast<std::int32_t>(offered - 1)), error);
+  if (!control.valid()) {  // there may be no descriptor left
+    neighbour.lost = ++neighbour.failures == kMostFailures;
+    return false;
+  }
   // In another process namespace the number may mean a stranger.
-  if (!control.valid() || control.header().proof != header.direct_proof || control.accessors() <= group_.self()) {
+  if (control.header().proof != header.direct_proof || control.accessors() <= group_.self()) {
     neighbour.lost = true;
     return false;
   }

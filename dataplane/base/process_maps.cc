@@ -9,8 +9,6 @@
 #include <charconv>
 #include <cstring>
 
-#include "dataplane/base/file_descriptor.h"
-
 namespace openlapi {
 namespace {
 
@@ -50,14 +48,19 @@ std::optional<Mapping> parse_mapping(std::string_view line) {
   return mapping;
 }
 
-bool each_mapping(bool (*visit)(void* context, const Mapping& mapping), void* context) {
-  const FileDescriptor list(open("/proc/self/maps", O_RDONLY | O_CLOEXEC));
-  if (!list.is_open()) return false;
+MappingList MappingList::open() {
+  MappingList list;
+  list.file_.reset(::open("/proc/self/maps", O_RDONLY | O_CLOEXEC));
+  return list;
+}
+
+bool MappingList::read(bool (*visit)(void* context, const Mapping& mapping), void* context) const {
   std::array<char, 8192> text;  // longer than any line
   std::size_t kept = 0;
-  for (;;) {
-    const ssize_t count = read(list.get(), text.data() + kept, text.size() - kept);
+  for (off_t at = 0;;) {
+    const ssize_t count = pread(file_.get(), text.data() + kept, text.size() - kept, at);
     if (count <= 0) return count == 0;
+    at += count;
     kept += static_cast<std::size_t>(count);
     std::string_view rest(text.data(), kept);
     for (std::size_t length; (length = rest.find('\n')) != std::string_view::npos; rest.remove_prefix(length + 1)) {

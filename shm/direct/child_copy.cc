@@ -45,9 +45,9 @@ bool copy_bytes_of(int file, std::uint64_t begin, std::uint64_t end, std::uint64
 
 ChildCopy::Part* ChildCopy::list() const { return static_cast<Part*>(pointer_to(room_.begin)); }
 
-bool ChildCopy::make(const DirectFile& file) {
+bool ChildCopy::make(const DirectFile& file, const MappingList& mappings) {
   std::uint64_t parts = 0, bytes = 0;
-  const bool listed = each_mapping_of(file.descriptor(), [&](const Mapping& mapping) {
+  const bool listed = each_mapping_of(file.descriptor(), mappings, [&](const Mapping& mapping) {
     ++parts;
     bytes += mapping.end - mapping.begin;
   });
@@ -59,16 +59,16 @@ bool ChildCopy::make(const DirectFile& file) {
   room_ = {begin, begin + list_bytes + bytes};
   bytes_ = begin + list_bytes;
   count_ = 0;
-  if (fill(file, parts)) return true;
+  if (fill(file, mappings, parts)) return true;
   discard();
   return false;
 }
 
 // Another thread may have changed the mappings since they were counted.
-bool ChildCopy::fill(const DirectFile& file, std::uint64_t parts) {
+bool ChildCopy::fill(const DirectFile& file, const MappingList& mappings, std::uint64_t parts) {
   std::uint64_t to = bytes_;
   bool all = true;
-  const bool listed = each_mapping_of(file.descriptor(), [&](const Mapping& mapping) {
+  const bool listed = each_mapping_of(file.descriptor(), mappings, [&](const Mapping& mapping) {
     const std::uint64_t length = mapping.end - mapping.begin;
     all = all && count_ < parts && length <= room_.end - to &&
           copy_bytes_of(file.descriptor(), mapping.offset, mapping.offset + length, to);

@@ -14,8 +14,8 @@ namespace openlapi::direct {
 
 class ChildCopy {
  public:
-  // Of all that is mapped of the file. False: there is no memory for it, or no list of mappings.
-  bool make(const DirectFile& file);
+  // Of all that is mapped of the file. False: there is no memory for it.
+  bool make(const DirectFile& file, const MappingList& mappings);
   bool is_made() const { return room_.end != 0; }
 
   // In the child, which has nothing at these addresses (MADV_DONTFORK): puts the memory there.
@@ -28,7 +28,7 @@ class ChildCopy {
     std::uint64_t begin, length;
     int rights;
   };
-  bool fill(const DirectFile& file, std::uint64_t parts);
+  bool fill(const DirectFile& file, const MappingList& mappings, std::uint64_t parts);
   Part* list() const;
 
   AddressRange room_{};  // the list of parts, and from bytes_ on what is in them

@@ -93,6 +93,7 @@ ControlMemory ControlMemory::attach(FileDescriptor file, std::string& error) {
   if (memory.header().magic != kControlMagic || memory.header().accessors != lines) {
     return refuse_control(error, "is of another build");
   }
+  memory.file_.reset();  // what is mapped needs none
   return memory;
 }
 

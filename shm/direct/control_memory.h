@@ -82,7 +82,7 @@ class ControlMemory {
   void leave_child();
 
   bool valid() const { return base_ != nullptr; }
-  int descriptor() const { return file_.get(); }
+  int descriptor() const { return file_.get(); }  // the owner's
   ControlHeader& header() const { return *static_cast<ControlHeader*>(base_); }
   std::uint32_t accessors() const { return accessors_; }
   AccessorLine& line(std::uint32_t accessor) const;  // below accessors()

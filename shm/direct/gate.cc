@@ -6,9 +6,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <utility>
+#include <cerrno>
 
 #include "dataplane/base/check.h"
+#include "dataplane/base/file_descriptor.h"
 #include "dataplane/base/monotonic_clock.h"
 
 namespace openlapi::direct {
@@ -17,6 +18,10 @@ namespace {
 constexpr int kLooksBeforeAsking = 64;  // at an accessor, before the kernel is asked whether it lives
 
 bool global_barrier(int command) { return syscall(SYS_membarrier, command, 0, 0) == 0; }
+
+FileDescriptor open_process(pid_t process) {
+  return FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
+}
 
 }  // namespace
 
@@ -40,11 +45,17 @@ class Gate::Patience {
 Gate::Gate(const ControlMemory& control)
     : control_(control), processes_(control.accessors()), left_behind_(control.accessors()) {}
 
-void Gate::admit(std::uint32_t accessor, FileDescriptor process) { processes_[accessor] = std::move(process); }
+void Gate::admit(std::uint32_t accessor, pid_t process) {
+  processes_[accessor] = open_process(process).is_open() ? process : 0;
+}
 
+// A descriptor is taken for a moment only: a task has many neighbours. Without one it is taken to live.
 bool Gate::has_ended(std::uint32_t accessor) const {
-  pollfd process = {processes_[accessor].get(), POLLIN, 0};
-  return process.fd >= 0 && poll(&process, 1, 0) == 1;
+  if (processes_[accessor] == 0) return false;
+  const FileDescriptor process = open_process(processes_[accessor]);
+  if (!process.is_open()) return errno == ESRCH;
+  pollfd ended = {process.get(), POLLIN, 0};
+  return poll(&ended, 1, 0) == 1;
 }
 
 void Gate::begin_closing() {

@@ -11,12 +11,13 @@
 // all orders.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstdint>
 #include <vector>
 
 #include "dataplane/base/clock.h"
-#include "dataplane/base/file_descriptor.h"
 #include "shm/direct/control_memory.h"
 
 namespace openlapi::direct {
@@ -30,8 +31,8 @@ class Gate {
   // `control` outlives it.
   explicit Gate(const ControlMemory& control);
 
-  // Before the accessor enters for the first time. `process` is its pidfd, or is not open: it is taken to live.
-  void admit(std::uint32_t accessor, FileDescriptor process);
+  // Before the accessor enters for the first time. `process`: its number here; where it has none, it is taken to live.
+  void admit(std::uint32_t accessor, pid_t process);
 
   // What begins from now on does not get in.
   void shut() { control_.header().generation.fetch_add(1); }
@@ -54,7 +55,6 @@ class Gate {
   void open();
 
   // In a child of a fork.
-  void leave_child() { processes_.clear(); }
 
  private:
   class Patience;
@@ -63,7 +63,8 @@ class Gate {
   bool leaves(std::uint32_t accessor, Patience& patience) const;
 
   const ControlMemory& control_;
-  std::vector<FileDescriptor> processes_;  // by accessor
+  // By accessor; 0: not known. Who has the number of one that is dead is taken to be it, and to live.
+  std::vector<pid_t> processes_;
   // By accessor: the generation of the operation that is not waited for. Accessors enter no generation twice, once the
   // gate has been closed.
   std::vector<std::uint64_t> left_behind_;

@@ -40,10 +40,10 @@ inline int rights_of(const Mapping& mapping) {
 // By the kernel's own list: so it has what mremap() has moved or made longer. Calls visit(mapping) for each shared
 // mapping of the file. False: there is no list.
 template <typename Visit>
-bool each_mapping_of(int file, Visit visit) {
+bool each_mapping_of(int file, const MappingList& list, Visit visit) {
   struct stat status {};
   if (fstat(file, &status) != 0) return false;
-  return each_mapping([&](const Mapping& mapping) {
+  return list.each([&](const Mapping& mapping) {
     if (mapping.shared && mapping.inode == status.st_ino && mapping.device == status.st_dev) visit(mapping);
     return true;
   });

@@ -57,7 +57,7 @@ OpenMemory::OpenMemory(const AddressRange& own, ControlMemory control, DirectFil
       gate_(control_),
       table_(control_.header()),
       monitor_(file_, table_, gate_),
-      promoter_(file_, table_, gate_, kept_, monitor_.events()) {
+      promoter_(file_, table_, gate_, {kept_, mappings_, most_mappings()}, monitor_.events()) {
   kept_.add(own.begin, own.end);
   control_.header().file_descriptor.store(file_.descriptor());
 }
@@ -107,6 +107,10 @@ bool OpenMemory::start_threads(std::string& reason) {
     static_cast<OpenMemory*>(self)->run_promotions();
     return nullptr;
   };
+  if (!mappings_.is_open()) {
+    reason = std::string("/proc/self/maps cannot be read: ") + std::strerror(errno);
+    return false;
+  }
   if (!promoter_.start(reason) || !monitor_.start(stack_of(own_, 0), reason)) return false;
   if (thread_.start(stack_of(own_, 1), "lapi-promotion", body, this)) return true;
   reason = std::string("no thread to promote memory: ") + std::strerror(errno);
@@ -157,6 +161,7 @@ Refusal OpenMemory::promote(std::uint64_t address) {
   const std::lock_guard one_at_a_time(promoting_);
   if (!promotes_anytime() && count_threads() != kOwnThreads + 1) return Refusal::kOtherThreads;
   if (address == 0) return Refusal::kNotMapped;
+  if (!file_.valid()) begin_new_file();
   std::unique_lock lock(mutex_);
   wanted_ = address;
   changed_.notify_all();
@@ -182,7 +187,7 @@ Refusal OpenMemory::promote_data_segment() {
 void OpenMemory::take_back(Bytes bytes) {
   const auto lock = table_.lock();
   if (!file_.valid()) return;
-  each_mapping_of(file_.descriptor(), [&](const Mapping& mapping) {
+  each_mapping_of(file_.descriptor(), mappings_, [&](const Mapping& mapping) {
     const AddressRange range = {mapping.begin, mapping.end};
     const int rights = rights_of(mapping);
     monitor_.events().unwatch(range.begin, range.end);
@@ -204,16 +209,18 @@ void OpenMemory::give_up_file() {
   const CancellationOff not_cancelled;
   const SignalsOff no_signals;
   const std::lock_guard one_at_a_time(promoting_);
+  if (!file_.valid()) return;
   static_cast<void>(gate_.close());
   take_back(Bytes::kCopied);
   gate_.leave_behind();
   begin_new_file();
 }
 
-// The old one lives as long as somebody maps it, and nothing of it may change any more. Without a new one the gate
-// stays closed.
+// The old one lives as long as somebody maps it, and nothing of it may change any more. Its descriptor is free for the
+// new one. Without one the gate stays closed; the next promotion tries again.
 void OpenMemory::begin_new_file() {
   std::string reason;
+  file_ = DirectFile();
   file_ = DirectFile::create(reason);
   control_.header().file_descriptor.store(file_.descriptor());
   control_.header().file.fetch_add(1);
@@ -231,9 +238,10 @@ void OpenMemory::before_fork() {
 // Where an accessor is stopped in the memory, it stays as it is, and the child gets a copy. Without memory for that the
 // accessor is waited for.
 void OpenMemory::prepare_child() {
+  if (!file_.valid()) return;
   while (!gate_.close()) {
     gate_.open();
-    if (child_copy_.make(file_)) return;
+    if (child_copy_.make(file_, mappings_)) return;
   }
   take_back(Bytes::kOfFile);
 }
@@ -265,8 +273,8 @@ void OpenMemory::leave_child() {
   if (child_copy_.is_made()) child_copy_.put_in_place();
   monitor_.close();
   promoter_.close();
+  mappings_.close();
   file_ = DirectFile();
-  gate_.leave_child();
   control_.leave_child();
 }
 

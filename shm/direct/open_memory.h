@@ -5,12 +5,13 @@
 // moved some waits for it. The other one promotes, so that a promoting thread's stack is never under promotion.
 #pragma once
 
+#include <sys/types.h>
+
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <utility>
 
 #include "shm/direct/change_monitor.h"
 #include "shm/direct/child_copy.h"
@@ -33,7 +34,7 @@ class OpenMemory {
   const ControlMemory& control() const { return control_; }
   int file_descriptor() const { return file_.descriptor(); }
   // Before the accessor comes in for the first time (Gate::admit()).
-  void admit(std::uint32_t accessor, FileDescriptor process) { gate_.admit(accessor, std::move(process)); }
+  void admit(std::uint32_t accessor, pid_t process) { gate_.admit(accessor, process); }
 
   // After a change of what accessors have to heed when they come in: none of those is inside who came before it, but
   // for those that do not go on (Gate::kPatience).
@@ -81,6 +82,7 @@ class OpenMemory {
 
   const AddressRange own_;
   KeptRanges kept_;
+  MappingList mappings_ = MappingList::open();
   ControlMemory control_;
   DirectFile file_;
   Gate gate_;

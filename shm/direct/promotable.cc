@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cstddef>
 #include <cstdio>
@@ -49,7 +50,7 @@ bool each_thread(Visit visit) {
   return count == 0;
 }
 
-// The beginning of a small file of /proc.
+// The beginning of a small file of /proc. Empty: errno says why.
 template <std::size_t Size>
 std::string_view read_text(const char* path, std::array<char, Size>& text) {
   const FileDescriptor file(open(path, O_RDONLY | O_CLOEXEC));
@@ -66,13 +67,18 @@ std::uint64_t next_number(std::string_view& words, int base) {
   return number;
 }
 
+// The thread, or what is told of it, is not there. Anything else: it cannot be asked now, for want of a descriptor,
+// say.
+bool is_missing(int error) { return error == ENOENT || error == ESRCH; }
+
 // A futex that is not private is named by the memory that it is in: promoted, it is another one to whoever wakes.
 bool waits_for_futex(pid_t thread, const AddressRange& range) {
   std::array<char, 64> path;
   std::array<char, 256> text;
   std::snprintf(path.data(), path.size(), "/proc/self/task/%d/syscall", thread);
   std::string_view words = read_text(path.data(), text);
-  if (words.empty() || words.starts_with("running") || words.starts_with("-1")) return false;
+  if (words.empty()) return !is_missing(errno);
+  if (words.starts_with("running") || words.starts_with("-1")) return false;
   const std::uint64_t call = next_number(words, 10), address = next_number(words, 16),
                       operation = next_number(words, 16);
 #ifdef SYS_futex_waitv
@@ -86,6 +92,7 @@ bool waits_for_futex(pid_t thread, const AddressRange& range) {
 bool has_pinned_memory() {
   std::array<char, 4096> text;
   std::string_view rest = read_text("/proc/self/status", text);
+  if (rest.empty()) return true;
   const std::size_t line = rest.find("\nVmPin:");
   if (line == std::string_view::npos) return false;
   rest.remove_prefix(line + std::strlen("\nVmPin:"));
@@ -167,23 +174,23 @@ bool KeptRanges::clip(std::uint64_t address, AddressRange& range) const {
   return true;
 }
 
-std::optional<AddressRange> promotable_range(std::uint64_t address, std::uint64_t chunk, const KeptRanges& kept,
-                                             std::uint32_t most_mappings, Refusal& refusal) {
+std::optional<AddressRange> promotable_range(std::uint64_t address, std::uint64_t chunk, const ProcessView& process,
+                                             Refusal& refusal) {
   const std::uint64_t chunk_begin = address / chunk * chunk;
   AddressRange found{};
   std::uint32_t mappings = 0;
   refusal = Refusal::kNotMapped;
-  each_mapping([&](const Mapping& mapping) {
+  process.mappings.each([&](const Mapping& mapping) {
     ++mappings;
     if (!mapping.contains(address)) return true;
     found = {std::max(chunk_begin, mapping.begin), std::min(chunk_begin + chunk, mapping.end)};
     const bool taken_back = mapping.name.starts_with(kTakenBackName);
     const bool right_kind = mapping.readable && mapping.writable && !mapping.executable && !mapping.shared &&
                             (mapping.inode == 0 || taken_back);
-    refusal = right_kind ? refuse_range(address, mapping, kept, found) : Refusal::kOtherKind;
+    refusal = right_kind ? refuse_range(address, mapping, process.kept, found) : Refusal::kOtherKind;
     return true;
   });
-  if (refusal == Refusal::kNone && mappings > most_mappings) refusal = Refusal::kMappings;
+  if (refusal == Refusal::kNone && mappings > process.most_mappings) refusal = Refusal::kMappings;
   if (refusal != Refusal::kNone) return std::nullopt;
   return found;
 }

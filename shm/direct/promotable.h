@@ -48,8 +48,13 @@ bool clip_out(std::uint64_t address, std::uint64_t begin, std::uint64_t end, Add
 
 // The part around `address` of the mapping it is in, at most a chunk of `chunk` bytes (a power of two, of whole pages),
 // that may be promoted now. Nothing: `refusal` says why.
-std::optional<AddressRange> promotable_range(std::uint64_t address, std::uint64_t chunk, const KeptRanges& kept,
-                                             std::uint32_t most_mappings, Refusal& refusal);
+struct ProcessView {
+  const KeptRanges& kept;
+  const MappingList& mappings;
+  std::uint32_t most_mappings;
+};
+std::optional<AddressRange> promotable_range(std::uint64_t address, std::uint64_t chunk, const ProcessView& process,
+                                             Refusal& refusal);
 
 // Of the mappings that the kernel allows a process (vm.max_map_count), those up to which memory is promoted: a chunk
 // takes two more, and at the limit the program's own mmap() and free() fail.

@@ -46,8 +46,9 @@ bool write_unless_zero(int file, std::uint64_t from, std::uint64_t offset) {
 
 }  // namespace
 
-Promoter::Promoter(DirectFile& file, AddressTable& table, Gate& gate, const KeptRanges& kept, const Userfault& events)
-    : file_(file), table_(table), gate_(gate), kept_(kept), events_(events) {}
+Promoter::Promoter(DirectFile& file, AddressTable& table, Gate& gate, const ProcessView& process,
+                   const Userfault& events)
+    : file_(file), table_(table), gate_(gate), process_(process), events_(events) {}
 
 bool Promoter::start(std::string& reason) {
   page_map_.reset(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
@@ -95,7 +96,7 @@ bool Promoter::find_in_file(std::uint64_t address, AddressRange& range, std::uin
   struct stat status {};
   if (fstat(file_.descriptor(), &status) != 0) return false;
   bool found = false;
-  each_mapping([&](const Mapping& mapping) {
+  process_.mappings.each([&](const Mapping& mapping) {
     if (mapping.end <= address) return true;
     found =
         mapping.begin <= address && mapping.shared && mapping.inode == status.st_ino && mapping.device == status.st_dev;
@@ -162,7 +163,7 @@ Refusal Promoter::promote(std::uint64_t address) {
   }
   if (!has_room()) return Refusal::kNoRoom;
   Refusal refusal = Refusal::kNone;
-  const std::optional<AddressRange> found = promotable_range(address, kChunk, kept_, most_mappings_, refusal);
+  const std::optional<AddressRange> found = promotable_range(address, kChunk, process_, refusal);
   return found ? move_to_file(*found) : refusal;
 }
 
@@ -171,7 +172,7 @@ Refusal Promoter::promote_data_segment() {
   if (stat("/proc/self/exe", &program) != 0) return Refusal::kSystem;
   std::array<AddressRange, 4> segments;
   std::size_t count = 0;
-  each_mapping([&](const Mapping& mapping) {
+  process_.mappings.each([&](const Mapping& mapping) {
     const bool is_data = mapping.readable && mapping.writable && !mapping.executable && !mapping.shared &&
                          mapping.inode == program.st_ino && mapping.device == program.st_dev;
     if (is_data && count < segments.size()) segments[count++] = {mapping.begin, mapping.end};

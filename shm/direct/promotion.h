@@ -19,7 +19,7 @@ namespace openlapi::direct {
 class Promoter {
  public:
   // `events` reports what happens to promoted memory. All outlive it.
-  Promoter(DirectFile& file, AddressTable& table, Gate& gate, const KeptRanges& kept, const Userfault& events);
+  Promoter(DirectFile& file, AddressTable& table, Gate& gate, const ProcessView& process, const Userfault& events);
 
   // False: `reason` says why nothing can be promoted here.
   bool start(std::string& reason);
@@ -50,11 +50,10 @@ class Promoter {
   DirectFile& file_;
   AddressTable& table_;
   Gate& gate_;
-  const KeptRanges& kept_;
+  const ProcessView process_;
   const Userfault& events_;
   Userfault fault_;  // of memory that is not promoted yet
   FileDescriptor page_map_;
-  const std::uint32_t most_mappings_ = most_mappings();
 };
 
 }  // namespace openlapi::direct

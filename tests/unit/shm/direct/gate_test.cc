@@ -29,7 +29,7 @@ void expect_exact_sum(OpenedMemory& owner) {
   auto& progress = shared_contents<Progress>();
   owner.gate.open();
   NeighbourProcess neighbour([&] { return add_until_stopped(*owner.neighbour(0), range.begin, progress); });
-  owner.gate.admit(0, neighbour.descriptor());
+  owner.gate.admit(0, neighbour.number());
   std::uint64_t own = 0;
   for (std::uint64_t rounds = repetitions(3000), seen = 0; rounds > 0; --rounds) {
     while (progress.added == seen) sched_yield();
@@ -84,7 +84,7 @@ TEST(Gate, DoesNotWaitForWhoWasKilledInside) {
     raise(SIGKILL);
     return 0;
   });
-  owner.gate.admit(0, neighbour.descriptor());
+  owner.gate.admit(0, neighbour.number());
   while (owner.control.line(0).busy == 0) sched_yield();
   owner.close();
   EXPECT_NE(owner.control.line(0).busy, 0u);
@@ -106,7 +106,7 @@ TEST(Gate, WaitsForWhoIsInside) {
     left = true;
     return 0;
   });
-  owner.gate.admit(0, neighbour.descriptor());
+  owner.gate.admit(0, neighbour.number());
   while (!inside) sched_yield();
   owner.close();
   EXPECT_TRUE(left);
@@ -132,7 +132,7 @@ TEST(Gate, DoesNotWaitForEverForWhoIsStopped) {
     left = true;
     return 0;
   });
-  owner.gate.admit(0, neighbour.descriptor());
+  owner.gate.admit(0, neighbour.number());
   neighbour.await_stop();
   EXPECT_FALSE(owner.gate.close());
   owner.gate.leave_behind();

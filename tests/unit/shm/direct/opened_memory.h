@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -92,7 +91,7 @@ class NeighbourProcess {
   NeighbourProcess(const NeighbourProcess&) = delete;
   NeighbourProcess& operator=(const NeighbourProcess&) = delete;
 
-  FileDescriptor descriptor() const { return FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, process_, 0))); }
+  pid_t number() const { return process_; }
 
   // Until it has stopped itself (SIGSTOP).
   void await_stop() const {

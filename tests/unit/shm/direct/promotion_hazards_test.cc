@@ -138,10 +138,11 @@ TEST(PromotionHazards, LeavesTheProgramMappings) {
   in_a_process([] {
     const std::uint64_t address = address_of(map_words(kChunkBytes));
     const KeptRanges kept{};
+    const MappingList mappings = MappingList::open();
     Refusal refusal{};
-    EXPECT_FALSE(promotable_range(address, kChunkBytes, kept, 5, refusal));
+    EXPECT_FALSE(promotable_range(address, kChunkBytes, {kept, mappings, 5}, refusal));
     EXPECT_EQ(refusal, Refusal::kMappings);
-    EXPECT_TRUE(promotable_range(address, kChunkBytes, kept, most_mappings(), refusal)) << text_of(refusal);
+    EXPECT_TRUE(promotable_range(address, kChunkBytes, {kept, mappings, most_mappings()}, refusal)) << text_of(refusal);
     std::uint32_t allowed = 0;
     std::ifstream("/proc/sys/vm/max_map_count") >> allowed;
     EXPECT_EQ(most_mappings(), allowed / 2);
@@ -347,6 +348,68 @@ TEST(PromotionHazards, ForksMayComeBesideBeginAndEnd) {
     stop = true;
     other.join();
     EXPECT_EQ(load(words), 5u);
+  });
+}
+
+// No file of any kind can be opened any more.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
+    const int free = dup(STDERR_FILENO);
+    close(free);
+    const rlimit none = {static_cast<rlim_t>(free), before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  }
+  ~NoDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+  NoDescriptors(const NoDescriptors&) = delete;
+  NoDescriptors& operator=(const NoDescriptors&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST(PromotionHazards, ForkNeedsNoDescriptor) {
+  in_a_process(Beside::kNobody, [] {
+    OpenedProcess process;
+    std::uint64_t* const words = map_words(2 * kChunkBytes);
+    ASSERT_EQ(process.promote(words), Refusal::kNone);
+    ASSERT_TRUE(process.add(words, 5));
+    for (std::uint64_t value = 5; value < 8; ++value) {
+      const NoDescriptors none;
+      NeighbourProcess child([&] {
+        const bool is_same = load(words) == value;
+        *words = 77;
+        return is_same ? 0 : 1;
+      });
+      ASSERT_EQ(child.end(), 0);
+      EXPECT_NE(process.promote(words), Refusal::kNone) << "what may not be promoted cannot be found out";
+      increment(words);
+    }
+    ASSERT_EQ(process.promote(words), Refusal::kNone);
+    process.meet();
+    EXPECT_TRUE(process.add(words));
+    EXPECT_EQ(load(words), 9u);
+  });
+}
+
+// With its file it has lost the last descriptor to somebody else.
+TEST(PromotionHazards, BeginsAFileOnceItCan) {
+  in_a_process(Beside::kNobody, [] {
+    OpenedProcess process;
+    std::uint64_t* const words = map_words(kChunkBytes);
+    ASSERT_EQ(process.promote(words), Refusal::kNone);
+    const rlimit small = {1 << 20, RLIM_INFINITY}, all = {RLIM_INFINITY, RLIM_INFINITY};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+    for (int life = 0; life < 3; ++life) {
+      NeighbourProcess child([&] { return load(words) == 0 ? 0 : 1; });
+      ASSERT_EQ(child.end(), 0);
+      EXPECT_EQ(process.promote(words), Refusal::kSystem);
+    }
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &all), 0);
+    EXPECT_EQ(process.promote(words), Refusal::kNone);
+    process.meet();
+    EXPECT_TRUE(process.add(words));
   });
 }
 
