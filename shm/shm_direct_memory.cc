@@ -90,7 +90,7 @@ struct Neighbour {
   std::unique_ptr<NeighbourMemory> memory;  // null: not met yet
   shm::SendQueue* queue = nullptr;          // null: not added
   std::uint64_t era = 0;                    // the neighbour's with this task, that is sent for
-  std::uint32_t visits = 0;
+  std::uint32_t visits = 0, visits_seen = 0;
   std::uint32_t failures = 0;  // to get its descriptors
   bool lost = false;           // ended, or what it offers is of no use
 };
@@ -120,6 +120,7 @@ class ShmDirect final : public ShmDirectMemory {
   bool get(PeerIndex peer, std::uint64_t address, void* buffer, std::size_t length, std::uint64_t counter) override;
   bool change(PeerIndex peer, std::uint64_t address, std::size_t width, ChangeWord change, void* operands) override;
 
+  bool is_in_use(PeerIndex peer) override;
   void asked_for(std::uint64_t address) override {
     if (demand_.grows(address)) [[unlikely]]
       open_hot(address);
@@ -307,6 +308,11 @@ bool ShmDirect::change(PeerIndex peer, std::uint64_t address, std::size_t width,
   Neighbour* const neighbour = way_to(index, true);
   return neighbour != nullptr && visit(index, *neighbour, {address, width, 0},
                                        [&](std::byte* bytes, AccessorLine&) { change(bytes, operands); });
+}
+
+bool ShmDirect::is_in_use(PeerIndex peer) {
+  Neighbour& neighbour = neighbours_[group_.index_of(peer)];
+  return std::exchange(neighbour.visits_seen, neighbour.visits) != neighbour.visits;
 }
 
 DirectMemory::Traffic ShmDirect::traffic() const {

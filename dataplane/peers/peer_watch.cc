@@ -52,12 +52,19 @@ bool PeerWatch::turn_is_overdue(Nanoseconds now) const {
 void PeerWatch::look_at(Peer& peer, Nanoseconds now, bool may_come) {
   if (peer.is_direct() && follow(peer)) return;
   if (peer.untold && peer.liveness->peer_gone(peer.index)) means_.teller.need_not_tell(peer);
-  if (!something_outstanding(peer) && !means_.collective.active()) return;
+  if (!something_outstanding(peer) && !means_.collective.active() && !has_died_in_use(peer)) return;
   if (peer.is_direct()) {
     look_at_direct(peer, now, may_come);
   } else if (now - peer.channel->reliable().last_heard() >= tuning::kProbeSilentPeer) {
     peer.channel->probe();
   }
+}
+
+// Operations on its memory are done at once, whether it lives or not, so they leave nothing outstanding. Once it is
+// known to be gone they take messages, which fail.
+bool PeerWatch::has_died_in_use(Peer& peer) const {
+  return peer.direct_memory != nullptr && !peer.gone && peer.direct_memory->is_in_use(peer.index) &&
+         peer.liveness->peer_gone(peer.index);
 }
 
 // Reliable transports have no acknowledgements to miss: a peer is lost when its process is gone, or when it has taken

@@ -53,6 +53,7 @@ class PeerWatch {
 
  private:
   void look_at_all(Nanoseconds now, bool may_come);
+  bool has_died_in_use(Peer& peer) const;
   bool is_overdue(const Peer& peer, Nanoseconds now) const;
   bool turn_is_overdue(Nanoseconds now) const;
   void look_at(Peer& peer, Nanoseconds now, bool may_come);

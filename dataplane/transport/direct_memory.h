@@ -27,6 +27,9 @@ class DirectMemory {
   using ChangeWord = void (*)(void* word, void* operands);
   virtual bool change(PeerIndex peer, std::uint64_t address, std::size_t width, ChangeWord change, void* operands) = 0;
 
+  // Whether there were such operations on the peer's memory since the latest call.
+  virtual bool is_in_use(PeerIndex peer) = 0;
+
   // The other side: this task's memory, which peers reach.
 
   // A peer has sent a message for something short at this address. What is asked for again and again may be opened for

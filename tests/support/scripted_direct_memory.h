@@ -14,6 +14,7 @@ class ScriptedDirectMemory final : public DirectMemory {
  public:
   // What a test sets.
   bool reaches = true;
+  bool in_use = false;  // what is_in_use() says next
   bool moved = false;  // what counters_have_moved() says next
   Traffic done{};
 
@@ -42,6 +43,7 @@ class ScriptedDirectMemory final : public DirectMemory {
     change(at(address), operands);
     return true;
   }
+  bool is_in_use(PeerIndex) override { return std::exchange(in_use, false); }
   void asked_for(std::uint64_t address) override { asked.push_back(address); }
   bool counters_have_moved() override { return std::exchange(moved, false); }
   void leave_counters_to_peers(bool on) override { counters_are_left = on; }

@@ -217,6 +217,26 @@ TEST_F(Direct, TargetCountsWhatPeersHaveDone) {
   EXPECT_EQ(job_[1].statistics(StatisticsPath::network).data_received, 0u);
 }
 
+// Nobody would notice otherwise: each operation is complete when it returns.
+TEST_F(Direct, WhoseMemoryIsUsedIsAskedWhetherItLives) {
+  const auto watch = [&] {
+    job_.clock.advance(tuning::kWatchPeers);
+    for (int step = 0; step < 20'000; ++step) job_[0].progress();
+  };
+  ASSERT_EQ(put(), Submit::accepted);
+  job_.task(0).transport.set_gone(1);
+  for (const bool in_use : {false, true}) {
+    memory_[0].in_use = in_use;
+    watch();
+    const unsigned before = memory_[0].puts;
+    EXPECT_TRUE(job_.task(0).host.faults.empty());
+    ASSERT_EQ(put(), Submit::accepted);
+    EXPECT_EQ(memory_[0].puts - before, in_use ? 0u : 1u);
+  }
+  watch();
+  EXPECT_EQ(job_.task(0).host.faults.size(), 1u) << "of the message";
+}
+
 TEST_F(Direct, WatchedCountersAreNotLeftToPeers) {
   job_[1].counters().watch(true);
   EXPECT_FALSE(memory_[1].counters_are_left);

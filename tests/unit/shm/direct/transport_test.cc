@@ -496,7 +496,10 @@ TEST_F(DirectTransport, EndsWhenItsOwnerIsKilled) {
     ASSERT_TRUE(transport->add_peer(kOwner, transport->address_of(kOwner), reason)) << reason;
     DirectMemory& memory = *transport->capabilities().direct_memory;
     await_owner(1);
+    EXPECT_FALSE(memory.is_in_use(kOwner));
     EXPECT_TRUE(put(memory, 5));
+    EXPECT_TRUE(memory.is_in_use(kOwner));
+    EXPECT_FALSE(memory.is_in_use(kOwner));
     neighbour_comes_to(1);
     EXPECT_EQ(owner.end(), -SIGKILL);
     unsigned more = 0;
