@@ -76,6 +76,9 @@ class Entrance {
   // `control` outlives it.
   Entrance(const ControlMemory& control, std::uint32_t accessor);
 
+  // In a signal handler: whether it has interrupted a visit.
+  bool is_inside() const { return line_.busy.load(std::memory_order_relaxed) != 0; }
+
   // Short: the owner waits for its end. Nothing that could fail may happen meanwhile. A signal handler may visit the
   // same entrance in the middle of a visit.
   class Visit {

@@ -19,6 +19,10 @@ void NeighbourMemory::forget() {
 }
 
 bool NeighbourMemory::use_file(std::uint64_t number, FileDescriptor descriptor, std::string& error) {
+  if (entrance_.is_inside()) {
+    error = "an operation is under way";
+    return false;
+  }
   DirectFile file = DirectFile::attach(std::move(descriptor), error);
   if (!file.valid()) return false;
   forget();
@@ -30,7 +34,10 @@ bool NeighbourMemory::use_file(std::uint64_t number, FileDescriptor descriptor, 
 // The window on a region of the file. Null: it cannot be mapped.
 std::byte* NeighbourMemory::window(std::uint64_t region) {
   if (const auto known = windows_.find(region); known != windows_.end()) return known->second;
-  if (windows_.size() == kMostWindows) forget();
+  if (windows_.size() == kMostWindows) {
+    if (entrance_.is_inside()) return nullptr;
+    forget();
+  }
   void* const bytes = mmap(nullptr, kRegion, PROT_READ | PROT_WRITE, MAP_SHARED, file_.descriptor(),
                            static_cast<off_t>(region * kRegion));
   if (bytes == MAP_FAILED) return nullptr;

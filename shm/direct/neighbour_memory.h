@@ -26,7 +26,8 @@ class NeighbourMemory {
   NeighbourMemory(const NeighbourMemory&) = delete;
   NeighbourMemory& operator=(const NeighbourMemory&) = delete;
 
-  // The neighbour's file of this number. False: `error` says what is wrong with it.
+  // The neighbour's file of this number. False: `error` says what is wrong with it. Not in a visit: it uses a window of
+  // the file before, which a neighbour may leave behind it in the middle.
   bool use_file(std::uint64_t number, FileDescriptor file, std::string& error);
   // Whether the neighbour has begun another file than ours. Until use_file() nothing can be reached.
   bool needs_file() const { return control_.header().file.load(std::memory_order_acquire) != file_number_; }

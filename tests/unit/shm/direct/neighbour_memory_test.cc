@@ -27,6 +27,22 @@ class NeighbourMemoryTest : public testing::Test {
   std::unique_ptr<NeighbourMemory> neighbour = owner.neighbour(0);
 };
 
+// In the middle of an operation, whose window is of the file before: a signal handler may come then.
+TEST_F(NeighbourMemoryTest, TakesNoOtherFileInTheMiddleOfAVisit) {
+  const OpenRange range = owner.open(kRegion);
+  ASSERT_TRUE(reaches(range.begin));
+  const auto take = [&] { return neighbour->use_file(1, FileDescriptor(dup(owner.file.descriptor())), owner.error); };
+  {
+    const Entrance::Visit visit(neighbour->entrance());
+    std::byte* const bytes = neighbour->find(visit, range.begin, 8);
+    ASSERT_NE(bytes, nullptr);
+    EXPECT_FALSE(take());
+    *bytes = std::byte{7};
+  }
+  EXPECT_EQ(*reinterpret_cast<const char*>(range.begin), 7);
+  EXPECT_TRUE(take());
+}
+
 TEST_F(NeighbourMemoryTest, SeesTheOwnersBytes) {
   const OpenRange range = owner.open(3 * kRegion);
   for (const std::uint64_t address : {range.begin, range.begin + kRegion + 8, range.end - 8}) {
