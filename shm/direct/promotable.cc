@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@
 
 #include "dataplane/base/check.h"
 #include "dataplane/base/file_descriptor.h"
+#include "shm/direct/mapping_in_place.h"
 #include "shm/segment_layout.h"
 
 namespace openlapi::direct {
@@ -114,6 +116,13 @@ bool clip_thread_blocks(std::uint64_t address, AddressRange& range) {
   return listed && outside;
 }
 
+// Locked memory is the only one of the kind that is promoted to which the kernel gives no such advice. To other memory
+// it means little: the pages are about to be given up for those of the file.
+bool is_locked(const AddressRange& range) {
+  constexpr int kCold = 20;  // MADV_COLD, since Linux 5.4
+  return madvise(pointer_to(range.begin), range.end - range.begin, kCold) != 0 && errno == EINVAL;
+}
+
 Refusal refuse_range(std::uint64_t address, const Mapping& mapping, const KeptRanges& kept, AddressRange& range) {
   const bool is_stack = mapping.name == "[stack]";
   if (is_stack && !clip_out(address, mapping.begin, mapping.begin + kStackEnd, range)) return Refusal::kKeptPrivate;
@@ -122,6 +131,7 @@ Refusal refuse_range(std::uint64_t address, const Mapping& mapping, const KeptRa
   if (!each_thread([&](pid_t thread) { return !(waits = waits_for_futex(thread, range)); }) || waits) {
     return Refusal::kFutex;
   }
+  if (is_locked(range)) return Refusal::kLocked;
   return has_pinned_memory() ? Refusal::kPinned : Refusal::kNone;
 }
 
@@ -141,6 +151,8 @@ std::string_view text_of(Refusal refusal) {
       return "the memory is a thread's or the library's own";
     case Refusal::kFutex:
       return "a thread waits for a shared futex there";
+    case Refusal::kLocked:
+      return "the memory is locked (mlock)";
     case Refusal::kPinned:
       return "an adapter uses memory of the process";
     case Refusal::kNoRoom:

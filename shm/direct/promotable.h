@@ -17,6 +17,7 @@ enum class Refusal : std::uint8_t {
   kOtherKind,     // shared, of a file, executable, or not writable
   kKeptPrivate,   // a thread's control block, the end of the main stack, what is ours
   kFutex,         // a thread waits there for what is named by the memory's identity
+  kLocked,        // against being swapped out: the file would not be
   kPinned,        // an adapter uses memory of the process
   kNoRoom,        // in the table or the file
   kMappings,      // the process has so many that it needs the rest itself

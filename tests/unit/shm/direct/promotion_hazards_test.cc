@@ -149,6 +149,21 @@ TEST(PromotionHazards, LeavesTheProgramMappings) {
   });
 }
 
+// The file's pages would not be locked.
+TEST(PromotionHazards, LockedMemoryStaysWhereItIs) {
+  in_a_process(Beside::kNobody, [] {
+    OpenedProcess process;
+    std::uint64_t* const words = map_words(2 * kChunkBytes);
+    char* const page = reinterpret_cast<char*>(words) + kChunkBytes / 2;
+    ASSERT_EQ(mlock(page, shm::kPage), 0);
+    EXPECT_EQ(process.promote(page), Refusal::kLocked);
+    EXPECT_EQ(process.promote(words), Refusal::kNone) << "what lies before it is another mapping";
+    EXPECT_EQ(process.promote(words + kChunkBytes / 8), Refusal::kNone) << "the next chunk";
+    ASSERT_EQ(munlock(page, shm::kPage), 0);
+    EXPECT_EQ(process.promote(page), Refusal::kNone);
+  });
+}
+
 TEST(PromotionHazards, AnOrdinaryUserPromotesAlone) {
   in_a_process([] {
     become_ordinary_user();
