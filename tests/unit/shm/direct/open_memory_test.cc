@@ -119,7 +119,7 @@ TEST(OpenMemory, ForgetsWhatIsUnmapped) {
     for (std::uint64_t round = repetitions(300); round > 0; --round) {
       words[100] = round;
       ASSERT_EQ(process.promote(&words[100]), Refusal::kNone);
-      ASSERT_TRUE(process.add(&words[100]));
+      process.add_when_open(&words[100]);
       ASSERT_EQ(load(&words[100]), round + 1);
       ASSERT_EQ(munmap(words, kBytes), 0);
       words = map_words_at(words, kBytes);
@@ -183,7 +183,7 @@ TEST(OpenMemory, FollowsMovedMemoryWhenItIsAskedFor) {
     EXPECT_FALSE(process.add(&words[5]));
     EXPECT_FALSE(process.add(&moved[5]));
     EXPECT_EQ(process.promote(&moved[5]), Refusal::kNone);
-    EXPECT_TRUE(process.add(&moved[5]));
+    process.add_when_open(&moved[5]);
     EXPECT_TRUE(process.add(&moved[kBytes / 8 + 1], 7)) << "the part that is new";
     EXPECT_EQ(moved[5], 57u);
     EXPECT_EQ(moved[kBytes / 8 + 1], 7u);
@@ -226,7 +226,7 @@ TEST(OpenMemory, LivesWithTheAllocator) {
       std::uint64_t* word = &memory[words - 3];
       ASSERT_EQ(*word | memory[0] | memory[words / 2], 0u);
       ASSERT_EQ(process.promote(word), Refusal::kNone);
-      ASSERT_TRUE(process.add(word, round));
+      process.add_when_open(word, round);
       ASSERT_EQ(load(word), round);
       memory = static_cast<std::uint64_t*>(std::realloc(memory, words * 24));
       ASSERT_EQ(memory[words - 3], round);

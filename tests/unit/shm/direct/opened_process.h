@@ -29,23 +29,37 @@ inline void in_a_process(const std::function<void()>& body) {
 // Who runs while memory is promoted: only the thread that asks for it, or others as well.
 enum class Beside { kNobody, kThreads };
 
-// The same, where the system allows it.
-inline void in_a_process(Beside beside, const std::function<void()>& body) {
-  in_a_process([&] {
-    std::string reason;
-    OpenMemory::Pointer trial = OpenMemory::start(1, reason);
-    if (!trial) GTEST_SKIP() << reason;
-    if (beside == Beside::kThreads && !trial->promotes_anytime()) GTEST_SKIP() << "no full userfaultfd";
-    trial.reset();
-    body();
-  });
-}
-
 inline void become_ordinary_user() {
   if (geteuid() != 0) return;
   ASSERT_EQ(setgid(65534), 0);
   ASSERT_EQ(setuid(65534), 0);
   prctl(PR_SET_DUMPABLE, 1);
+}
+
+// Why this process cannot open memory; empty: it can.
+inline std::string why_not_open(Beside beside) {
+  std::string reason;
+  const std::uint32_t threads = count_threads();
+  OpenMemory::Pointer trial = OpenMemory::start(1, reason);
+  if (!trial) return reason;
+  if (beside == Beside::kThreads && !trial->promotes_anytime()) return "no full userfaultfd";
+  trial.reset();
+  while (count_threads() > threads) sched_yield();  // the kernel lists a joined thread for a moment
+  return "";
+}
+
+// The same, where the system allows it. What needs no other thread root does once more as an ordinary user.
+inline void in_a_process(Beside beside, const std::function<void()>& body) {
+  in_a_process([&] {
+    const std::string reason = why_not_open(beside);
+    if (!reason.empty()) GTEST_SKIP() << reason;
+    body();
+  });
+  if (beside == Beside::kThreads || geteuid() != 0) return;
+  in_a_process([&] {
+    become_ordinary_user();
+    if (why_not_open(beside).empty()) body();
+  });
 }
 
 class OpenedProcess {
@@ -65,6 +79,10 @@ class OpenedProcess {
   }
 
   bool add(const void* word, std::uint64_t summand = 1) { return add_directly(*neighbour, address_of(word), summand); }
+  // The same after memory was unmapped or moved: who has done that may go on a little before the gate is open again.
+  void add_when_open(const void* word, std::uint64_t summand = 1) {
+    while (!add(word, summand)) sched_yield();
+  }
   Refusal promote(const void* word) { return memory->promote(address_of(word)); }
 
   std::string reason;
