@@ -1,6 +1,7 @@
 // Operations that reach memory of the node without a message (OPENLAPI_DIRECT): the same results as by message, and no
 // packets once the memory is hot, where the system allows that. The cases are true of messages, too.
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -25,10 +26,12 @@ Offered* own = nullptr;
 std::vector<Offered*> all;
 lapi_cntr_t* counter_of(unsigned target) { return &all[target]->counter; }
 
-// Whether operations between tasks can go directly here: the right to stop threads at a page.
+// Whether operations between tasks can go directly here: the right to stop threads at a page, and to files of any size.
 bool is_possible() {
   const char* const wanted = std::getenv("OPENLAPI_DIRECT");
   if (wanted == nullptr || std::strcmp(wanted, "auto") != 0 || query(QUERY_SHM_ENABLED) != 1) return false;
+  rlimit files{};
+  if (getrlimit(RLIMIT_FSIZE, &files) != 0 || files.rlim_cur != RLIM_INFINITY) return false;
   const int fault = static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK));
   const int device = open("/dev/userfaultfd", O_RDWR | O_CLOEXEC);
   if (fault >= 0) close(fault);
