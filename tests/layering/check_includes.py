@@ -87,7 +87,8 @@ MAY_INCLUDE = {
     "control/job/node": ["control/job/options", "control/job/messages", "control/job/pmix", *DAEMON_CLIENT,
                          "control/base", "control/client", "dataplane/base"],
     "control/job/origin": ["control/job/options", "control/job/messages", "control/job/pmix", "control/job/node",
-                           *DAEMON_CLIENT, "control/base", "control/client", "dataplane/base", "control/boot/include"],
+                           *DAEMON_CLIENT, "control/base", "control/client", "control/sealing", "dataplane/base",
+                           "control/boot/include"],
     # What users include; it stands alone.
     "api/include": [],
     # What rpi modules include, beside what modules of all kinds include.

@@ -27,6 +27,10 @@ for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
     signal.signal(number, signal.SIG_DFL)
 
 
+LOST = "lapirun: {}: the job goes on without it; lamhalt, lamclean and --jobs no longer reach tasks whose daemon or way is " \
+       "lost (lamwipe and tkill do)\n"
+
+
 class Jobs(Universe):
     hosts = HOSTS
 
@@ -373,13 +377,17 @@ class FaultTest(Jobs):
             _, errors = self.run_job("n1", "no.such.program", status=127, launcher=launcher)
             self.assertEqual(errors, f"{name}: n1 (pinky): cannot run 'no.such.program': not found in PATH\n")
 
-    def test_a_killed_daemon_ends_its_jobs_and_no_others(self):
+    def test_a_node_that_is_killed_ends_its_jobs_and_no_others(self):
         job, processes = self.start_staying("-n", 2, "n1", "n2")
         other, _ = self.start_staying("-n", 2, "n0", "n3")
+        helper = self.parent(processes[0])
+        os.kill(self.process("n1"), signal.SIGSTOP)  # it tells nobody
+        os.kill(helper, signal.SIGKILL)
         os.kill(self.process("n1"), signal.SIGKILL)
         status, _, errors = self.finish(job)
-        self.assertEqual((status, errors),
-                         (1, "lapirun: the daemon of n1 (pinky) is lost, and the tasks there with it\n"))
+        self.assertEqual((status, errors), (1, LOST.format("the daemon of n1 (pinky) is lost") +
+                                            "lapirun: n1 (pinky): its lamtasks is not reached any more, and its tasks "
+                                            "with it\n"))
         self.eventually(lambda: not any(map(self.is_running, processes.values())), "tasks stay")
         self.assertIsNone(other.poll())
         self.assertEqual(self.places("N"), "inky blinky clyde")
@@ -419,8 +427,7 @@ class FaultTest(Jobs):
         self.eventually(lambda: not any(map(self.is_running, [helper, *processes.values()])), "tasks stay")
 
     def test_a_stopped_helper_ends_with_its_daemon(self):
-        for node, end in (("n1", lambda: os.kill(self.process("n1"), signal.SIGKILL)),
-                          ("n2", lambda: os.kill(self.process("n2"), signal.SIGTERM)), ("n3", self.halt)):
+        for node, end in (("n2", lambda: os.kill(self.process("n2"), signal.SIGTERM)), ("n3", self.halt)):
             job, processes = self.start_staying("-n", 2, node)
             helper = self.parent(processes[0])
             os.kill(helper, signal.SIGSTOP)
@@ -429,11 +436,11 @@ class FaultTest(Jobs):
             known = [helper, *processes.values()]
             self.eventually(lambda all_of=known: not any(map(self.is_running, all_of)), f"{node}: tasks stay")
 
-    def test_the_daemon_of_lapirun_is_killed(self):
+    def test_the_daemon_of_lapirun_is_told_to_end(self):
         job, processes = self.start_staying("-n", 4)
-        os.kill(self.process(), signal.SIGKILL)
+        os.kill(self.process(), signal.SIGTERM)
         status, _, errors = self.finish(job)
-        self.assertEqual((status, errors), (1, "lapirun: the daemon here (lamd) has ended: the job ends with it\n"))
+        self.assertEqual((status, errors), (1, "lapirun: the daemon here (lamd) was told to end: the job ends with it\n"))
         self.eventually(lambda: not any(map(self.is_running, processes.values())), "tasks stay")
 
     def test_halt_ends_jobs(self):
@@ -607,27 +614,16 @@ class OutliveTest(Jobs):
     def outliving(self):
         return sorted(path.name for path in self.folder.glob("lam-*-t*"))
 
-    def test_the_others_are_watched_on(self):
-        job, processes = self.start_outliving("-n", 3, "n0", "n1", "n2")
-        os.kill(self.process("n1"), signal.SIGKILL)
-        self.assertEqual(job.stderr.readline(), "lapirun: n1 (pinky) is cut off, as a daemon is lost: its tasks go on by "
-                                                "themselves, and what they print is lost\n")
-        self.eventually(lambda: len(self.outliving()) == 1, "the helper is not to be found")
-        self.assertTrue(all(map(self.is_running, processes.values())))
-        (self.folder / "go").touch()
-        status, output, errors = self.finish(job)
-        self.assertEqual((status, errors, output.count("more\n")), (1, "", 2))
-        for task in range(3):
-            self.eventually(lambda number=task: self.over(number), f"task {task} has not come to its end")
-        self.eventually(lambda: self.outliving() == [], "a folder stays")
-        self.assertEqual(self.places("N"), "inky blinky clyde")
+    def cut_off(self, job, node):
+        """The helpers of those nodes lose lapirun with their daemon."""
+        job.send_signal(signal.SIGSTOP)
+        os.kill(self.process(node), signal.SIGKILL)
+        job.kill()
+        self.finish(job)
 
     def test_the_daemon_of_lapirun_is_killed(self):
         job, _ = self.start_outliving("-n", 2, "n0", "n1")
-        os.kill(self.process(), signal.SIGKILL)
-        status, _, errors = self.finish(job)
-        self.assertEqual((status, errors), (1, "lapirun: the daemon here (lamd) has ended: its tasks go on by "
-                                               "themselves, unless it was told to end\n"))
+        self.cut_off(job, "")
         self.eventually(lambda: len(self.outliving()) == 2, "helpers are not to be found")
         (self.folder / "go").touch()
         self.eventually(lambda: self.over(0) and self.over(1), "tasks have not come to their ends")
@@ -635,14 +631,12 @@ class OutliveTest(Jobs):
 
     def test_tkill_finds_them(self):
         job, processes = self.start_outliving("-n", 2, "n1", "n2")
-        os.kill(self.process("n1"), signal.SIGKILL)
-        self.eventually(lambda: len(self.outliving()) == 1, "the helper is not to be found")
+        self.cut_off(job, "n1")
+        self.eventually(lambda: len(self.outliving()) == 1 and not self.is_running(processes[1]), "n2 goes on")
+        self.assertTrue(self.is_running(processes[0]))
         self.assertEqual(self.tool("tkill", "-sessionsuffix", "n1").returncode, 0)
         self.eventually(lambda: not self.is_running(processes[0]), "a task stays")
         self.assertEqual(self.outliving(), [])
-        self.assertTrue(self.is_running(processes[1]))
-        job.send_signal(signal.SIGTERM)
-        self.assertEqual(self.finish(job)[0], 128 + signal.SIGTERM)
 
     def test_whoever_ends_the_job_ends_them(self):
         for end in (lambda job: job.kill(), lambda job: self.halt()):
@@ -653,17 +647,186 @@ class OutliveTest(Jobs):
             self.assertEqual(self.outliving(), [])
 
 
+class ReturnTest(Jobs):
+    """Daemons are killed under a job, which goes on: its own, that of lapirun, or both."""
+    WAIT = "while [ ! -e {0}/go ]; do sleep 0.02; done; "
+
+    def tearDown(self):
+        try:
+            self.eventually(lambda: not list(self.folder.glob("lam-*-t*")), "a helper's folder stays")
+        finally:
+            super().tearDown()
+
+    def start_waiting(self, *words, then, **settings):
+        """The job, whose tasks print their numbers and wait for a file."""
+        (self.folder / "go").unlink(missing_ok=True)
+        tasks = int(words[words.index("-n") + 1])
+        job = self.start(*words, "sh", "-c", f"echo $PMIX_RANK $$; {self.WAIT.format(self.folder)} {then}", **settings)
+        return job, dict(map(int, job.stdout.readline().split()) for _ in range(tasks))
+
+    def lose(self, job, nodes):
+        """Kills their daemons; returns when the user was told of each."""
+        for node in nodes:
+            os.kill(self.process(node), signal.SIGKILL)
+            what = f"the daemon of {node} " if node else "the daemon here (lamd) "
+            while True:
+                line = job.stderr.readline()
+                self.assertIn("is lost: the job goes on without it", line)
+                if what in line:
+                    break
+
+    def test_what_is_said(self):
+        job, _ = self.start_waiting("-n", 2, "n1", "n2", then="true")
+        os.kill(self.process("n1"), signal.SIGKILL)
+        self.assertEqual(job.stderr.readline(), LOST.format("the daemon of n1 (pinky) is lost"))
+        (self.folder / "go").touch()
+        self.assertEqual(self.finish(job), (0, "", ""))
+
+    def check_streams(self, losses):
+        """Input and much output, before and after: every byte once."""
+        then = "if [ $PMIX_RANK = 0 ]; then cat; else head -c 1500000 /dev/zero | tr '\\0' $PMIX_RANK; echo; fi"
+        job, _ = self.start_waiting("-n", 3, "n1", "n2", "n0", then=then, stdin=subprocess.PIPE)
+        job.stdin.write("before\n")
+        self.lose(job, losses)
+        (self.folder / "go").touch()
+        text = "".join(f"line {number}\n" for number in range(20000))
+        status, output, errors = self.finish(job, text)
+        self.assertEqual((status, errors), (0, ""))
+        lines = output.splitlines()
+        self.assertEqual([line for line in lines if not line.startswith(("1", "2"))], ["before", *text.splitlines()])
+        for task in "12":
+            self.assertEqual("".join(line for line in lines if line.startswith(task)), task * 1500000)
+
+    def test_streams_when_its_daemon_is_killed(self):
+        self.check_streams(["n1"])
+
+    def test_streams_when_the_daemon_of_lapirun_is_killed(self):
+        self.check_streams([""])
+
+    def test_streams_when_all_daemons_are_killed(self):
+        self.check_streams(["n1", "n2", ""])
+
+    def test_daemons_are_killed_while_tasks_print(self):
+        script = "i=0; while [ $i -lt 30000 ]; do echo $PMIX_RANK $i; i=$((i+1)); done"
+        job = self.start("-n", 3, "n1", "n2", "n0", "sh", "-c", script)
+        lines = [job.stdout.readline() for _ in range(1000)]
+        os.kill(self.process("n1"), signal.SIGKILL)
+        lines += [job.stdout.readline() for _ in range(1000)]
+        os.kill(self.process(), signal.SIGKILL)
+        lines += job.stdout.readlines()
+        self.assertEqual(job.wait(PATIENCE), 0, job.stderr.read())
+        for task in "012":
+            own = [int(line.split()[1]) for line in lines if line[0] == task]
+            self.assertEqual(own, list(range(30000)), task)
+
+    def check_failure(self, losses):
+        job, processes = self.start_waiting("-n", 3, "n1", "n2", "n3", then="[ $PMIX_RANK != 0 ] || exit 7; sleep 600")
+        self.lose(job, losses)
+        (self.folder / "go").touch()
+        status, _, errors = self.finish(job)
+        self.assertEqual((status, errors), (7, f"lapirun: task 0 (process {processes[0]}) on n1 (pinky) exited with "
+                                               "status 7; ending the others\n"))
+
+    def test_a_task_that_fails_ends_the_others(self):
+        self.check_failure(["n1"])
+
+    def test_a_task_that_fails_without_the_daemon_of_lapirun_ends_the_others(self):
+        self.check_failure([""])
+
+    def test_signals_come_through(self):
+        job, _ = self.start_waiting("-n", 2, "n1", "n2", then="true")
+        self.lose(job, ["n1", ""])
+        job.send_signal(signal.SIGTERM)
+        self.assertEqual(self.finish(job)[0], 128 + signal.SIGTERM)
+
+    def test_lapirun_is_killed_later(self):
+        job, _ = self.start_waiting("-n", 3, "n0", "n1", "n2", then="true")
+        self.lose(job, ["n1", ""])
+        job.kill()
+        self.finish(job)
+        self.eventually(lambda: not self.job_processes(), "processes are left behind")
+
+    def test_tkill_ends_the_tasks(self):
+        job, processes = self.start_waiting("-n", 2, "n1", "n2", then="true")
+        self.lose(job, ["n1"])
+        self.assertEqual(self.tool("tkill", "-sessionsuffix", "n1").returncode, 0)
+        self.assertEqual(self.finish(job)[::2], (1, "lapirun: n1 (pinky): lamtasks was told to end, and its tasks with it\n"))
+        self.assertFalse(any(map(self.is_running, processes.values())))
+
+    def test_tasks_find_each_other_without_daemons(self):
+        job, _ = self.start_waiting("-n", 6, "n0", "n1", "n2", then=f"exec {PROBE} exchange")
+        self.lose(job, ["n1", ""])
+        (self.folder / "go").touch()
+        status, output, errors = self.finish(job)
+        self.assertEqual((status, errors, len(re.findall("^rank=", output, re.M))), (0, "", 6), output)
+
+    def test_daemons_are_killed_while_tasks_find_each_other(self):
+        """Task 0, and with it the job, waits in a fence for task 3 alone."""
+        script = f"[ $PMIX_RANK != 3 ] || {{ echo $$; {self.WAIT.format(self.folder)} }}; exec {PROBE} exchange"
+        job = self.start("-n", 4, "n0", "n1", "sh", "-c", script)
+        job.stdout.readline()
+        self.assertIn("lapirun: after 10 s tasks still wait in LAPI_Init for task 3", job.stderr.readline())
+        self.lose(job, ["n1", ""])
+        (self.folder / "go").touch()
+        status, output, errors = self.finish(job)
+        self.assertEqual((status, errors, len(re.findall("^rank=", output, re.M))), (0, "", 4), output)
+
+    def test_a_daemon_is_killed_at_the_start(self):
+        """Before the tasks are there, whom nobody can start any more then, or when they are and find each other."""
+        for phase in ("job sent to the nodes", "tasks started"):
+            job = self.start("--verbose", "-n", 4, "n1", "n2", PROBE, "exchange")
+            while phase not in job.stderr.readline():
+                pass
+            os.kill(self.process("n1"), signal.SIGKILL)
+            output, errors = job.stdout.read(), job.stderr.read()
+            status = job.wait(PATIENCE)
+            if status == 0:
+                self.assertEqual(len(re.findall("^rank=", output, re.M)), 4, errors)
+            else:
+                self.assertEqual(status, 1)
+                self.assertIn("n1 (pinky): its lamtasks is not reached any more, and its tasks with it\n", errors)
+            self.halt()
+            self.boot(self.hosts, "-H")
+
+    def test_many_nodes(self):
+        job, _ = self.start_waiting("-n", 8, "n0-3", then="echo more")
+        self.lose(job, ["n3", "n2", "n1", ""])
+        (self.folder / "go").touch()
+        status, output, errors = self.finish(job)
+        self.assertEqual((status, output, errors), (0, "more\n" * 8, ""))
+
+
 class TreeTest(Jobs):
     hosts = [f"host{number}" for number in range(20)]  # n17 to n19 are linked with n1, not with the origin
 
     def test_jobs_through_other_daemons(self):
         self.run_job("-n", 6, "n17-19", "n0", PROBE, "exchange")
         self.run_job("-n", 4, "n17,2", "-sessionsuffix", "n19", PROBE, "fetch")
-        job, _ = self.start_staying("-n", 2, "n0", "n18")
+        job, processes = self.start_staying("-n", 2, "n0", "n18")
         os.kill(self.process("n1"), signal.SIGKILL)
+        self.assertEqual(job.stderr.readline(), LOST.format("the daemon of n1 (host1) is lost; the way to other nodes went "
+                                                            "through it"))
+        self.eventually(lambda: list(self.folder.glob("lam-*-n18-t*")), "the helper of n18 has not lost its way")
+        os.kill(processes[1], signal.SIGKILL)
         status, _, errors = self.finish(job)
-        self.assertEqual((status, errors), (1, "lapirun: the daemon of n1 (host1) is lost; the way to other nodes went "
-                                               "through it\n"))
+        self.assertEqual((status, errors), (137, f"lapirun: task 1 (process {processes[1]}) on n18 (host18) was killed by "
+                                                 "signal 9 (Killed); ending the others\n"))
+
+    def test_one_that_does_not_come_is_cut_off(self):
+        job = self.start("--outlive-daemons", "-n", 2, "n0", "n18", PROBE, "stay")
+        processes = dict(map(int, job.stdout.readline().split()[1:3]) for _ in range(2))
+        helper = self.parent(processes[1])
+        os.kill(helper, signal.SIGSTOP)
+        os.kill(self.process("n1"), signal.SIGKILL)
+        job.stderr.readline()
+        self.assertEqual(job.stderr.readline(), "lapirun: n18 (host18) is cut off, as a daemon is lost: its tasks go on by "
+                                                "themselves, and what they print is lost\n")
+        os.kill(helper, signal.SIGCONT)
+        job.send_signal(signal.SIGTERM)
+        self.assertEqual(self.finish(job)[0], 128 + signal.SIGTERM)
+        self.eventually(lambda: list(self.folder.glob("lam-*-n18-t*")), "the helper of n18 has not lost its way")
+        self.assertTrue(self.is_running(processes[1]))
+        os.kill(helper, signal.SIGTERM)
         self.run_job("-n", 6, "n17-19", "n0", PROBE, "exchange")
 
 

@@ -69,7 +69,7 @@ class Universe(unittest.TestCase):
     def session(self, member=""):
         """The folder of a node's session; the origin's has no number behind."""
         found = [path for path in self.folder.glob("lam-*@*") if
-                 (re.search(r"-n\d+$", path.name) is None if not member else path.name.endswith("-" + member))]
+                 (re.search(r"-(n\d+|t\d+)$", path.name) is None if not member else path.name.endswith("-" + member))]
         self.assertEqual(len(found), 1, found)
         return found[0]
 

@@ -94,9 +94,8 @@ void JobDelivery::tell_broken(const JobId& job, const std::string& why) {
 
 void JobDelivery::node_lost(std::uint32_t node) {
   for (auto& [job, home] : at_home_) {
-    const std::string why =
-        "the daemon of n" + std::to_string(node) + " (" + table_.nodes()[node].host + ") is lost" +
-        (home.ways.contains(node) ? ", and the tasks there with it" : "; the way to other nodes went through it");
+    const std::string why = "the daemon of n" + std::to_string(node) + " (" + table_.nodes()[node].host + ") is lost" +
+                            (home.ways.contains(node) ? "" : "; the way to other nodes went through it");
     std::erase_if(home.ways, [&, &id = job](const auto& to) {
       if (!to.second.contains(node)) return false;
       places_.tell_lapirun(id, message_of(id, to.first, JobAction::kCutOff, why));

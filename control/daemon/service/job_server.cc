@@ -143,13 +143,13 @@ void JobServer::end_helper(const JobId& job) {
 }
 
 void JobServer::end_helpers() {
+  end_lapiruns("the daemon here (lamd) was told to end: the job ends with it");
   for (Helper& helper : helpers_) end_helper(helper.job);
 }
 
-// Its lapirun is told why, and hears no more: the nodes are told of that as when it has ended.
-void JobServer::end_jobs() {
+// It is told why, and hears no more: the nodes are told of that as when it has ended.
+void JobServer::end_lapiruns(const std::string& why) {
   for (Lapirun& lapirun : lapiruns_) {
-    const std::string why = "lamclean has ended the job";
     tell_lapirun(lapirun.job, JobMessage{lapirun.job.first,
                                          lapirun.job.second,
                                          table_.here(),
@@ -159,6 +159,10 @@ void JobServer::end_jobs() {
     lapirun.connection.flush();
     lapirun.over = true;
   }
+}
+
+void JobServer::end_jobs() {
+  end_lapiruns("lamclean has ended the job");
   for (Helper& helper : helpers_) {
     end_helper(helper.job);
     helper.is_to_end = true;

@@ -28,7 +28,7 @@ class JobServer final : private JobPlaces {
   void add_lapirun(Connection connection, const JobMessage& first);
   void from_neighbour(const JobMessage& message) { delivery_.from_neighbour(message); }
   void node_lost(std::uint32_t node) { delivery_.node_lost(node); }
-  // This daemon ends, and all tasks here with it.
+  // This daemon ends, and with it all jobs of lapiruns here and all tasks here.
   void end_helpers();
   // Ends all jobs that have their lapirun or tasks here; what does not end is killed, as at the end of any job.
   void end_jobs();
@@ -69,6 +69,7 @@ class JobServer final : private JobPlaces {
   void leave_helper(const JobId& job) override;
   void tell_lapirun(const JobId& job, const JobMessage& message) override;
 
+  void end_lapiruns(const std::string& why);
   void serve_lapirun(Lapirun& lapirun);
   void serve_helper(Helper& helper);
   bool take(Helper& helper);

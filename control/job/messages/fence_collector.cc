@@ -37,17 +37,66 @@ std::set<std::uint32_t> FenceCollector::awaited(const std::vector<std::uint32_t>
   return nodes;
 }
 
+FenceStep FenceCollector::step_of(const Tasks& tasks, std::uint32_t round, MessageBytes data) const {
+  return {above_[here_] == here_, {nodes_[here_].reports_to}, {tasks, std::move(data), round}};
+}
+
 std::optional<FenceStep> FenceCollector::add(std::uint32_t node, FenceData data) {
   const std::set<std::uint32_t> nodes = awaited(data.tasks);
   if (!nodes.contains(node)) return std::nullopt;
-  auto& parts = fences_[data.tasks];
-  parts[node] = std::move(data.data);
-  if (parts.size() < nodes.size()) return std::nullopt;
-  FenceStep step{above_[here_] == here_, {nodes_[here_].reports_to}, {data.tasks, {}}};
-  if (step.all_have_come) step.to = nodes_of(data.tasks);
-  for (const auto& [from, part] : parts) step.data.data.insert(step.data.data.end(), part.begin(), part.end());
-  fences_.erase(data.tasks);
+  if (const MessageBytes* result = result_of(data.tasks, data.round)) {
+    return FenceStep{true, {node}, {std::move(data.tasks), *result, data.round}};
+  }
+  auto& rounds = fences_[data.tasks];
+  Fence& fence = rounds[data.round];
+  if (fence.sent) {
+    fence.asked_again.insert(node);
+    return std::nullopt;
+  }
+  fence.parts[node] = std::move(data.data);
+  if (fence.parts.size() < nodes.size()) return std::nullopt;
+  rounds.erase(rounds.begin(), rounds.find(data.round));  // over for all, or nobody had come to this one
+  MessageBytes all;
+  for (const auto& [from, part] : fence.parts) all.insert(all.end(), part.begin(), part.end());
+  fence.parts.clear();
+  FenceStep step = step_of(data.tasks, data.round, all);
+  if (!step.all_have_come) {
+    fence.sent = std::move(all);
+    return step;
+  }
+  step.to = nodes_of(data.tasks);
+  finish({std::move(data.tasks), std::move(all), data.round});
   return step;
+}
+
+// Of a later round some may have come already.
+std::vector<std::uint32_t> FenceCollector::finish(const FenceDone& done) {
+  std::vector<std::uint32_t> waiting;
+  auto& rounds = fences_[done.tasks];
+  if (const auto fence = rounds.find(done.round); fence != rounds.end()) {
+    waiting.assign(fence->second.asked_again.begin(), fence->second.asked_again.end());
+    rounds.erase(fence);
+  }
+  if (rounds.empty()) fences_.erase(done.tasks);
+  const auto [result, is_first] = results_.try_emplace(done.tasks, Result{done.round, done.data});
+  if (!is_first && result->second.round < done.round) result->second = {done.round, done.data};
+  return waiting;
+}
+
+std::vector<FenceStep> FenceCollector::unanswered() const {
+  std::vector<FenceStep> steps;
+  for (const auto& [tasks, rounds] : fences_) {
+    for (const auto& [round, fence] : rounds) {
+      if (fence.sent) steps.push_back(step_of(tasks, round, *fence.sent));
+    }
+  }
+  return steps;
+}
+
+// Nobody asks for one before the last: he has had the end of it.
+const MessageBytes* FenceCollector::result_of(const std::vector<std::uint32_t>& tasks, std::uint32_t round) const {
+  const auto result = results_.find(tasks);
+  return result != results_.end() && result->second.round == round ? &result->second.data : nullptr;
 }
 
 }  // namespace openlapi::jobs

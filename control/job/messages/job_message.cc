@@ -41,6 +41,12 @@ std::uint32_t task_count(const std::vector<JobNode>& nodes) {
   return static_cast<std::uint32_t>(count);
 }
 
+bool is_among_helpers(const JobBody& body) {
+  return std::holds_alternative<FenceData>(body) || std::holds_alternative<FenceDone>(body) ||
+         std::holds_alternative<ModexRequest>(body) || std::holds_alternative<ModexAnswer>(body) ||
+         std::holds_alternative<TaskEvent>(body);
+}
+
 MessageBytes encode(const JobBody& body) {
   MessageBytes bytes;
   daemon::append_kind(body, bytes);

@@ -9,6 +9,10 @@
 //                   TaskInput        for task 0; empty: the end
 //                   OutputTaken      so many bytes of a stream have gone to whoever reads it
 //                   OutputClosed     nobody reads it any more
+//                   Returned         to Return: what was taken until then; what follows comes again
+//                   ThroughLapirun   a daemon is lost: what helpers tell each other goes by lapirun from now on, and
+//                   what
+//                                    was not answered is asked again
 //   to lapirun      TasksStarted     or TasksRefused; the tasks' process numbers
 //                   TaskOutput       whole lines, or pieces of long ones
 //                   HelperNote       a line to be shown
@@ -17,6 +21,9 @@
 //                   Present          to AskPresence
 //                   TaskStandings    of all tasks of the node
 //                   TasksFinished    all tasks have ended and all output was sent
+//                   Return           a helper whose daemon is lost has come to lapirun itself; the first over this way
+//   both ways       Confirmed        so many of the messages above were taken, of which Return and Returned are none
+//                   Passed           what one helper tells others, by lapirun
 //   among helpers   FenceData        all tasks here have come to this fence, and those of all nodes that report here
 //                   FenceDone        what all nodes gave for it
 //                   ModexRequest, ModexAnswer: what a task has put
@@ -48,6 +55,14 @@ struct JobNode {
   bool operator==(const JobNode&) const = default;
 };
 
+// Where helpers find lapirun when a daemon on their way is lost.
+struct ReturnAddress {
+  std::uint32_t address = 0;  // IPv4, in host byte order
+  std::uint32_t port = 0;     // 0: they cannot
+  MessageBytes key{};         // of a daemon::SealedStream
+  bool operator==(const ReturnAddress&) const = default;
+};
+
 struct StartTasks {
   static constexpr std::uint8_t kKind = 1;
   std::string name_space{};
@@ -57,6 +72,7 @@ struct StartTasks {
   std::uint8_t report_bindings = 0;
   std::uint8_t outlive_daemons = 0;
   std::uint8_t is_of_lamexec = 0;
+  ReturnAddress return_to{};
   std::string directory{};
   MessageBytes arguments{};    // the program's name first, each ended by a zero
   MessageBytes environment{};  // NAME=value, each ended by a zero
@@ -69,6 +85,9 @@ struct StartTasks {
     fields.byte(message.report_bindings);
     fields.byte(message.outlive_daemons);
     fields.byte(message.is_of_lamexec);
+    fields.number(message.return_to.address);
+    fields.number(message.return_to.port);
+    fields.bytes(message.return_to.key);
     fields.text(message.directory);
     fields.bytes(message.arguments);
     fields.bytes(message.environment);
@@ -107,6 +126,19 @@ struct AskPresence {
   bool operator==(const AskPresence&) const = default;
 };
 
+struct Returned {
+  static constexpr std::uint8_t kKind = 10;
+  std::uint64_t taken = 0;
+  static void describe(auto& fields, auto& message) { fields.wide(message.taken); }
+  bool operator==(const Returned&) const = default;
+};
+
+struct ThroughLapirun {
+  static constexpr std::uint8_t kKind = 11;
+  static void describe(auto&, auto&) {}
+  bool operator==(const ThroughLapirun&) const = default;
+};
+
 struct TaskInput {
   static constexpr std::uint8_t kKind = 4;
   MessageBytes bytes{};
@@ -136,9 +168,11 @@ struct FenceDone {
   static constexpr std::uint8_t kKind = 6;
   std::vector<std::uint32_t> tasks{};  // that take part; empty: all
   MessageBytes data{};
+  std::uint32_t round = 0;  // how many fences these tasks have had before
   static void describe(auto& fields, auto& message) {
     fields.list(message.tasks, 4, [](auto& element, auto& task) { element.number(task); });
     fields.bytes(message.data);
+    fields.number(message.round);
   }
   bool operator==(const FenceDone&) const = default;
 };
@@ -232,9 +266,11 @@ struct FenceData {
   static constexpr std::uint8_t kKind = 24;
   std::vector<std::uint32_t> tasks{};
   MessageBytes data{};
+  std::uint32_t round = 0;
   static void describe(auto& fields, auto& message) {
     fields.list(message.tasks, 4, [](auto& element, auto& task) { element.number(task); });
     fields.bytes(message.data);
+    fields.number(message.round);
   }
   bool operator==(const FenceData&) const = default;
 };
@@ -275,6 +311,35 @@ struct Present {
   bool operator==(const Present&) const = default;
 };
 
+struct Return {
+  static constexpr std::uint8_t kKind = 28;
+  std::uint32_t node = 0;
+  std::uint64_t taken = 0;
+  static void describe(auto& fields, auto& message) {
+    fields.number(message.node);
+    fields.wide(message.taken);
+  }
+  bool operator==(const Return&) const = default;
+};
+
+struct Confirmed {
+  static constexpr std::uint8_t kKind = 48;
+  std::uint64_t taken = 0;  // in all
+  static void describe(auto& fields, auto& message) { fields.wide(message.taken); }
+  bool operator==(const Confirmed&) const = default;
+};
+
+struct Passed {
+  static constexpr std::uint8_t kKind = 49;
+  std::vector<std::uint32_t> nodes{};  // to lapirun: whom it is for; to a helper: the one whose it is
+  MessageBytes body{};
+  static void describe(auto& fields, auto& message) {
+    fields.list(message.nodes, 4, [](auto& element, auto& node) { element.number(node); });
+    fields.bytes(message.body);
+  }
+  bool operator==(const Passed&) const = default;
+};
+
 struct ModexRequest {
   static constexpr std::uint8_t kKind = 32;
   std::uint32_t request = 0;
@@ -310,10 +375,14 @@ struct TaskEvent {
   bool operator==(const TaskEvent&) const = default;
 };
 
-using JobBody = std::variant<StartTasks, TaskSignal, EndTasks, TaskInput, OutputTaken, OutputClosed, FenceDone,
-                             TasksStarted, TasksRefused, TaskOutput, HelperNote, TaskEnded, TaskAttended, TaskAborted,
-                             InputTaken, FenceData, TasksFinished, ModexRequest, ModexAnswer, AskStandings,
-                             TaskStandings, AskPresence, Present, TaskEvent>;
+using JobBody =
+    std::variant<StartTasks, TaskSignal, EndTasks, TaskInput, OutputTaken, OutputClosed, FenceDone, TasksStarted,
+                 TasksRefused, TaskOutput, HelperNote, TaskEnded, TaskAttended, TaskAborted, InputTaken, FenceData,
+                 TasksFinished, ModexRequest, ModexAnswer, AskStandings, TaskStandings, AskPresence, Present, TaskEvent,
+                 Return, Returned, ThroughLapirun, Confirmed, Passed>;
+
+// What helpers tell each other, and lapirun does not look into.
+bool is_among_helpers(const JobBody& body);
 
 MessageBytes encode(const JobBody& body);
 // Nothing: no such body. In StartTasks the nodes have each task of the job once.

@@ -29,6 +29,9 @@ class NodeExchange final : public PmixPeers {
 
   void spread(std::uint32_t task, const AdapterEvent& event) override;
 
+  // What was under way between nodes may be lost: asks again for what has not been answered. Once.
+  void ask_again();
+
   void take(FenceData message, std::uint32_t from);
   void take(FenceDone message);
   void take(const ModexRequest& message, std::uint32_t from);
@@ -36,14 +39,26 @@ class NodeExchange final : public PmixPeers {
   void take(const TaskEvent& message, std::uint32_t from);
 
  private:
+  struct Fence {
+    std::uint32_t round = 0;
+    std::function<void(PmixBytes)> done{};
+  };
+  struct Request {
+    std::uint32_t node = 0;
+    std::uint32_t task = 0;
+    std::function<void(int, PmixBytes)> done{};
+  };
+
   void collect(std::uint32_t from, FenceData data);
+  void end_fence(const FenceDone& message);
 
   const std::vector<JobNode>& nodes_;
   const PmixServer& server_;
   Send send_;
   std::optional<FenceCollector> collector_{};
-  std::map<std::vector<std::uint32_t>, std::function<void(PmixBytes)>> fences_{};
-  std::map<std::uint32_t, std::function<void(int, PmixBytes)>> requests_{};
+  std::map<std::vector<std::uint32_t>, Fence> fences_{};          // that tasks here wait in
+  std::map<std::vector<std::uint32_t>, std::uint32_t> rounds_{};  // the next one
+  std::map<std::uint32_t, Request> requests_{};
   std::uint32_t last_request_ = 0;
 };
 

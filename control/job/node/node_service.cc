@@ -2,13 +2,10 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
-#include "control/daemon/session/session_folder.h"
 #include "control/job/options/job_options.h"
 
 namespace openlapi::jobs {
@@ -42,8 +39,8 @@ NodeService::NodeService(NodeJob job, daemon::Connection connection, std::string
       tasks_(job_, signals_, &exchange_,
              [this](const JobBody& body) {
                send({}, body);
-               // Without a daemon nobody else ends the job.
-               if (!connected_ && std::holds_alternative<TaskAborted>(body)) tasks_.end_tasks();
+               // Cut off, nobody else ends the job.
+               if (way_ == Way::kNone && std::holds_alternative<TaskAborted>(body)) tasks_.end_tasks();
              }),
       exchange_(job_.tasks.nodes, tasks_.server(),
                 [this](const std::vector<std::uint32_t>& to, const JobBody& body) { send(to, body); }) {}
@@ -53,16 +50,14 @@ void NodeService::run() {
   exchange_.begin(job_.this_node().node);
   TasksRefused refused{kExitOwnFailure, {}};
   signals_.open(refused.why) ? tasks_.start() : send({}, refused);
-  while (connected_) wait_once();
+  while (way_ != Way::kNone) wait_once();
   if (job_.tasks.outlive_daemons != 0 && !over_) live_on();
   tasks_.end_job();
+  folder_.reset();
 }
 
-// Nobody hears of the tasks any more. A folder beside the lost daemon's tells tkill of this process; without one the
-// tasks end.
+// Nobody hears of the tasks any more.
 void NodeService::live_on() {
-  daemon::SessionFolder session(session_ + "-t" + std::to_string(getpid()));
-  session.write_process_number(getpid());
   tasks_.close_input();
   while (tasks_.are_running() && !over_) {
     tasks_.drop_output();
@@ -72,18 +67,29 @@ void NodeService::live_on() {
 
 void NodeService::wait_once() {
   PollSet poll_set;
-  if (connected_) poll_set.add(connection_.fd(), connection_.events(), [this] { serve_connection(); });
+  const bool connects = way_ == Way::kConnects;
+  if (connects) {
+    if (connection_.fd() >= 0) poll_set.add(connection_.fd(), POLLOUT, [this] { finish_connect(); });
+  } else if (way_ != Way::kNone) {
+    poll_set.add(connection_.fd(), connection_.events(), [this] { serve_connection(); });
+  }
   if (signals_.fd() >= 0) poll_set.add(signals_.fd(), POLLIN, [this] { take_signals(); });
   tasks_.watch(poll_set);
-  poll_set.wait(milliseconds_until(tasks_.deadline()));
+  poll_set.wait(milliseconds_until(
+      earliest({tasks_.deadline(), connects ? return_by_ : Deadline(), connects ? try_again_at_ : Deadline()})));
   tasks_.check();
+  go_on_with_return();
 }
 
 void NodeService::take_signals() {
   const int signal = signals_.next();
   if (signal != SIGTERM && signal != SIGINT && signal != SIGHUP) return;
   over_ = true;
-  connected_ = false;
+  if (way_ == Way::kLapirun) {  // a daemon tells by itself that this process has ended
+    send({}, TasksRefused{kExitOwnFailure, "lamtasks was told to end, and its tasks with it"});
+    connection_.flush();
+  }
+  way_ = Way::kNone;
 }
 
 void NodeService::serve_connection() {
@@ -92,23 +98,53 @@ void NodeService::serve_connection() {
     const auto message = daemon::decode(*bytes);
     if (const auto* of_job = message ? std::get_if<daemon::JobMessage>(&*message) : nullptr) take(*of_job);
   }
-  if (!goes_on) connected_ = false;
+  if (!goes_on) lose_way();
 }
 
 void NodeService::take(const daemon::JobMessage& message) {
   over_ = over_ || message.action == daemon::JobAction::kEnd;
+  if (over_ && way_ != Way::kDaemon) way_ = Way::kNone;
   auto body = decode_body(message.body);
-  if (!body) return;
-  if (auto* data = std::get_if<FenceData>(&*body)) return exchange_.take(std::move(*data), message.from);
-  if (auto* fence = std::get_if<FenceDone>(&*body)) return exchange_.take(std::move(*fence));
-  if (const auto* request = std::get_if<ModexRequest>(&*body)) return exchange_.take(*request, message.from);
-  if (auto* answer = std::get_if<ModexAnswer>(&*body)) return exchange_.take(std::move(*answer));
-  if (const auto* told = std::get_if<TaskEvent>(&*body)) return exchange_.take(*told, message.from);
-  tasks_.take(std::move(*body));
+  if (!body || message.action != daemon::JobAction::kData) return;
+  is_among_helpers(*body) ? take_from_helper(std::move(*body), message.from)
+                          : take_from_lapirun(std::move(*body), message.body.size());
 }
 
+void NodeService::take_from_lapirun(JobBody body, std::size_t bytes) {
+  if (const auto* confirmed = std::get_if<Confirmed>(&body)) return counted_.confirm(confirmed->taken);
+  if (const auto* returned = std::get_if<Returned>(&body)) return take_returned(*returned);
+  if (counted_.took(bytes)) send_bytes({}, encode(Confirmed{counted_.taken()}));
+  if (std::holds_alternative<ThroughLapirun>(body)) return go_through_lapirun();
+  if (const auto* passed = std::get_if<Passed>(&body)) {
+    auto inner = decode_body(passed->body);
+    if (inner && is_among_helpers(*inner) && !passed->nodes.empty()) {
+      take_from_helper(std::move(*inner), passed->nodes.front());
+    }
+    return;
+  }
+  tasks_.take(std::move(body));
+}
+
+void NodeService::take_from_helper(JobBody body, std::uint32_t from) {
+  if (auto* data = std::get_if<FenceData>(&body)) return exchange_.take(std::move(*data), from);
+  if (auto* fence = std::get_if<FenceDone>(&body)) return exchange_.take(std::move(*fence));
+  if (const auto* request = std::get_if<ModexRequest>(&body)) return exchange_.take(*request, from);
+  if (auto* answer = std::get_if<ModexAnswer>(&body)) return exchange_.take(std::move(*answer));
+  if (const auto* told = std::get_if<TaskEvent>(&body)) return exchange_.take(*told, from);
+}
+
+// For lapirun it is kept until it is confirmed, and so is what lapirun passes on.
 void NodeService::send(const std::vector<std::uint32_t>& to, const JobBody& body) {
-  if (connected_) connection_.send(daemon::JobMessage{0, 0, 0, daemon::JobAction::kData, to, encode(body)});
+  MessageBytes bytes = encode(body);
+  if (!to.empty() && !goes_through_lapirun_) return send_bytes(to, std::move(bytes));
+  if (!to.empty()) bytes = encode(Passed{to, std::move(bytes)});
+  counted_.sent(bytes);
+  send_bytes({}, std::move(bytes));
+}
+
+void NodeService::send_bytes(const std::vector<std::uint32_t>& to, MessageBytes bytes) {
+  if (way_ != Way::kDaemon && way_ != Way::kLapirun) return;
+  connection_.send(daemon::JobMessage{0, 0, 0, daemon::JobAction::kData, to, std::move(bytes)});
 }
 
 }  // namespace openlapi::jobs

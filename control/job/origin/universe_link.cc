@@ -1,11 +1,12 @@
 #include "control/job/origin/universe_link.h"
 
-#include <poll.h>
 #include <signal.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
+#include "control/job/messages/return_way.h"
 #include "control/job/node/signal_source.h"
 #include "control/job/options/job_options.h"
 
@@ -22,13 +23,16 @@ bool UniverseLink::start(StartTasks job, Listener& listener, std::string& error)
   listener_ = &listener;
   outlive_daemons_ = job.outlive_daemons != 0;
   for (const JobNode& node : job.nodes) nodes_.push_back({node.node, node.host});
+  if (returns_.open(address_)) job.return_to = returns_.address();
   const std::size_t bytes = encode(job).size();
   if (bytes > kLongestBody) {
     error = "the program's arguments and the environment have " + std::to_string(bytes) +
             " bytes with the list of tasks; allowed over a universe: at most " + std::to_string(kLongestBody);
     return false;
   }
-  send(daemon::JobAction::kStart, all_nodes(), std::move(job));
+  std::vector<std::uint32_t> numbers;
+  for (const Node& node : nodes_) numbers.push_back(node.number);
+  send(daemon::JobAction::kStart, numbers, encode(job));
   listener.report_phase("job sent to the nodes");
   complain_at_ = Clock::now() + kStartTime;
   return true;
@@ -39,9 +43,17 @@ void UniverseLink::signal(int signal) {
   if (signal == SIGCONT) {  // what nodes have answered while this process was stopped may not have been read
     if (present_by_) ask_presence();
     if (give_up_at_) give_up_at_ = Clock::now() + kEndTime;
+    for (Node& node : nodes_) {
+      if (node.return_by) node.return_by = Clock::now() + kReturnTime;
+    }
   }
   tell_all(TaskSignal{static_cast<std::uint32_t>(signal)});
-  if (signal == SIGTSTP) connection_.flush();  // this process stops next
+  if (signal == SIGTSTP) {  // this process stops next
+    connection_.flush();
+    for (Node& node : nodes_) {
+      if (node.own_way.is_open()) node.own_way.flush();
+    }
+  }
   if (signal == SIGKILL) give_up_at_ = Clock::now() + kEndTime;
   if (!is_ending_signal(signal)) return;
   ending_signal_ = signal;
@@ -53,21 +65,60 @@ void UniverseLink::end_tasks() {
   give_up_at_ = Clock::now() + kEndTime;
 }
 
-void UniverseLink::tell(std::size_t node, const JobBody& body) {
-  if (!nodes_[node].gone) send(daemon::JobAction::kData, {nodes_[node].number}, body);
+void UniverseLink::tell(std::size_t node, const JobBody& body) { tell_nodes({node}, body); }
+
+void UniverseLink::tell_all(const JobBody& body) { tell_nodes(all_places(), body); }
+
+// Kept for each until it has confirmed it; to those that daemons reach it goes as one message.
+void UniverseLink::tell_nodes(const std::vector<std::size_t>& places, const JobBody& body) {
+  const MessageBytes bytes = encode(body);
+  std::vector<std::uint32_t> by_daemons;
+  for (const std::size_t place : places) {
+    Node& node = nodes_[place];
+    if (node.gone) continue;
+    node.counted.sent(bytes);
+    if (node.own_way.is_open()) {
+      node.own_way.send(daemon::JobMessage{0, 0, 0, daemon::JobAction::kData, {node.number}, bytes});
+    } else if (!node.has_lost_daemon) {
+      by_daemons.push_back(node.number);
+    }
+  }
+  if (!by_daemons.empty()) send(daemon::JobAction::kData, by_daemons, bytes);
 }
 
-void UniverseLink::tell_all(const JobBody& body) { send(daemon::JobAction::kData, all_nodes(), body); }
+// Not counted.
+void UniverseLink::answer(Node& node, const JobBody& body) {
+  const daemon::JobMessage message{0, 0, 0, daemon::JobAction::kData, {node.number}, encode(body)};
+  if (node.own_way.is_open()) return node.own_way.send(message);
+  if (connected_ && !node.has_lost_daemon) connection_.send(message);
+}
 
 // Whoever does not answer is not waited for long.
 void UniverseLink::leave(bool in_order) {
+  leaving_ = true;
   for (Deadline* deadline : {&present_by_, &give_up_at_, &complain_at_}) deadline->reset();
-  send(daemon::JobAction::kEnd, all_nodes(), EndTasks{});
+  for (Node& node : nodes_) node.return_by.reset();
+  end_helpers();
   leave_by_ = Clock::now() + (in_order ? kLeaveTime : kLeaveTime / 4);
 }
 
+void UniverseLink::end_helpers() {
+  std::vector<std::uint32_t> by_daemons;
+  for (Node& node : nodes_) {
+    if (node.own_way.is_open()) {
+      node.own_way.send(daemon::JobMessage{0, 0, 0, daemon::JobAction::kEnd, {node.number}, encode(EndTasks{})});
+    } else if (!node.gone && !node.has_lost_daemon) {
+      by_daemons.push_back(node.number);
+    }
+  }
+  if (!by_daemons.empty()) send(daemon::JobAction::kEnd, by_daemons, encode(EndTasks{}));
+}
+
+// A helper that is on its way here is awaited, too; one whose daemon has ended the job will not come.
 bool UniverseLink::has_left() const {
-  return !connected_ || std::ranges::all_of(nodes_, &Node::gone) || Clock::now() >= leave_by_;
+  return Clock::now() >= leave_by_ || std::ranges::all_of(nodes_, [this](const Node& node) {
+           return node.gone || (!connected_ && broken_ && !node.own_way.is_open());
+         });
 }
 
 std::string UniverseLink::name_of(std::size_t node) const {
@@ -76,61 +127,47 @@ std::string UniverseLink::name_of(std::size_t node) const {
 
 void UniverseLink::watch(PollSet& poll_set) {
   if (connected_) poll_set.add(connection_.fd(), connection_.events(), [this] { serve_connection(); });
+  for (std::size_t node = 0; node < nodes_.size(); ++node) {
+    daemon::Connection& way = nodes_[node].own_way;
+    if (way.is_open()) poll_set.add(way.fd(), way.events(), [this, node] { serve_way(node); });
+  }
+  returns_.watch(poll_set, returned_);
+}
+
+Deadline UniverseLink::deadline() const {
+  Deadline next = earliest({present_by_, give_up_at_, complain_at_, leave_by_, returns_.deadline()});
+  for (const Node& node : nodes_) next = earliest({next, node.return_by});
+  return next;
 }
 
 void UniverseLink::check() {
   const Clock::time_point now = Clock::now();
+  returns_.check();
+  give_up_returns();
   if (complain_at_ && now >= *complain_at_) name_late_nodes();
   if (present_by_ && now >= *present_by_) check_presence();
   if (give_up_at_ && now >= *give_up_at_) give_up(kExitOwnFailure, busy_nodes([](const Node&) { return true; }));
 }
 
-void UniverseLink::serve_connection() {
-  connected_ = connection_.serve();
-  while (const auto bytes = connection_.stream().next()) {
-    const auto message = daemon::decode(*bytes);
-    if (const auto* of_job = message ? std::get_if<daemon::JobMessage>(&*message) : nullptr) take(*of_job);
-  }
-  if (connected_) return;
-  listener_->break_off(
-      kExitOwnFailure,
-      std::string("the daemon here (lamd) has ended: ") +
-          (outlive_daemons_ ? "its tasks go on by themselves, unless it was told to end" : "the job ends with it"));
-}
-
-void UniverseLink::take(const daemon::JobMessage& message) {
-  const std::string text(message.body.begin(), message.body.end());
-  if (message.action == daemon::JobAction::kBroken) return listener_->break_off(kExitOwnFailure, text);
-  const auto found = std::ranges::find(nodes_, message.from, &Node::number);
-  if (found == nodes_.end()) return;
-  const auto node = static_cast<std::size_t>(found - nodes_.begin());
-  if (message.action == daemon::JobAction::kGone) return take_end_of_node(node, text);
-  if (message.action == daemon::JobAction::kCutOff) return take_cut_off(node, text);
-  auto body = decode_body(message.body);
-  if (body && message.action == daemon::JobAction::kData) take_body(node, std::move(*body));
-}
-
-void UniverseLink::take_body(std::size_t node, JobBody body) {
-  if (std::holds_alternative<TasksStarted>(body)) nodes_[node].started = true;
-  if (std::holds_alternative<TasksFinished>(body)) nodes_[node].finished = true;
-  if (std::holds_alternative<Present>(body)) nodes_[node].owes_answer = false;
-  listener_->take(node, std::move(body));
+void UniverseLink::take_body(std::size_t node, const MessageBytes& bytes) {
+  Node& state = nodes_[node];
+  auto body = decode_body(bytes);
+  if (!body) return;
+  if (const auto* confirmed = std::get_if<Confirmed>(&*body)) return state.counted.confirm(confirmed->taken);
+  if (state.counted.took(bytes.size())) answer(state, Confirmed{state.counted.taken()});
+  if (auto* passed = std::get_if<Passed>(&*body)) return pass(node, std::move(*passed));
+  if (std::holds_alternative<TasksStarted>(*body)) state.started = true;
+  if (std::holds_alternative<TasksFinished>(*body)) state.finished = true;
+  if (std::holds_alternative<Present>(*body)) state.owes_answer = false;
+  listener_->take(node, std::move(*body));
 }
 
 void UniverseLink::take_end_of_node(std::size_t node, const std::string& why) {
   nodes_[node].gone = true;
+  nodes_[node].return_by.reset();
   if (nodes_[node].finished) return;
   listener_->break_off(kExitOwnFailure,
                        name_of(node) + ": " + (why.empty() ? "lamtasks has ended, and its tasks with it" : why));
-}
-
-void UniverseLink::take_cut_off(std::size_t node, const std::string& why) {
-  Node& lost = nodes_[node];
-  const bool was_over = lost.finished || lost.gone;
-  lost.finished = lost.gone = true;
-  lost.owes_answer = false;
-  if (was_over) return;
-  outlive_daemons_ ? listener_->take_cut_off(node) : listener_->break_off(kExitOwnFailure, why);
 }
 
 void UniverseLink::ask_presence() {
@@ -173,16 +210,20 @@ std::string UniverseLink::busy_nodes(bool (*are)(const Node&)) const {
   return names;
 }
 
-std::vector<std::uint32_t> UniverseLink::all_nodes() const {
-  std::vector<std::uint32_t> numbers;
-  for (const Node& node : nodes_) {
-    if (!node.gone) numbers.push_back(node.number);
-  }
-  return numbers;
+std::vector<std::size_t> UniverseLink::all_places() const {
+  std::vector<std::size_t> places(nodes_.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  return places;
 }
 
-void UniverseLink::send(std::uint8_t action, const std::vector<std::uint32_t>& to, const JobBody& body) {
-  if (connected_) connection_.send(daemon::JobMessage{0, 0, 0, action, to, encode(body)});
+std::optional<std::size_t> UniverseLink::place_of(std::uint32_t number) const {
+  const auto found = std::ranges::find(nodes_, number, &Node::number);
+  if (found == nodes_.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - nodes_.begin());
+}
+
+void UniverseLink::send(std::uint8_t action, const std::vector<std::uint32_t>& to, const MessageBytes& body) {
+  if (connected_) connection_.send(daemon::JobMessage{0, 0, 0, action, to, body});
 }
 
 }  // namespace openlapi::jobs

@@ -135,7 +135,8 @@ int run_in_universe(JobOptions options, const TaskEnvironment& environment) {
   link_nodes(map, universe.parents);
   // Binding would put the tasks of nodes that are one machine on the same cores.
   if (share_a_machine(map, universe.nodes)) options.binding = Binding::kNone;
-  UniverseLink link(daemon::Connection(daemon.take_socket(), std::make_unique<daemon::MessageStream>()));
+  UniverseLink link(daemon::Connection(daemon.take_socket(), std::make_unique<daemon::MessageStream>()),
+                    universe.nodes[universe.here].address);
   SignalSource signals;
   const std::string directory = working_directory(options);
   return Job(std::move(options), std::move(map), signals, link).run(environment, directory);

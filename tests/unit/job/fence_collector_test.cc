@@ -16,19 +16,20 @@ const std::vector<JobNode> kNodes{
 TEST(FenceCollector, AFenceOfAllWaitsForAllBelowAlsoWithoutData) {
   FenceCollector inner(kNodes, 4);
   FenceCollector root(kNodes, 0);
-  for (int round = 0; round < 2; ++round) {
-    EXPECT_FALSE(inner.add(7, {}).has_value());
-    EXPECT_FALSE(inner.add(4, {}).has_value());
-    EXPECT_FALSE(inner.add(4, {}).has_value());
-    EXPECT_FALSE(inner.add(5, {}).has_value());  // does not report here
-    const auto upwards = inner.add(9, {});
+  for (std::uint32_t round = 0; round < 2; ++round) {
+    const FenceData nothing{{}, {}, round};
+    EXPECT_FALSE(inner.add(7, nothing).has_value());
+    EXPECT_FALSE(inner.add(4, nothing).has_value());
+    EXPECT_FALSE(inner.add(4, nothing).has_value());
+    EXPECT_FALSE(inner.add(5, nothing).has_value());  // does not report here
+    const auto upwards = inner.add(9, nothing);
     ASSERT_TRUE(upwards.has_value());
     EXPECT_FALSE(upwards->all_have_come);
     EXPECT_EQ(upwards->to, Numbers{0});
-    EXPECT_EQ(upwards->data, FenceData{});
-    EXPECT_FALSE(root.add(4, {}).has_value());
-    EXPECT_FALSE(root.add(0, {}).has_value());
-    const auto done = root.add(5, {});
+    EXPECT_EQ(upwards->data, nothing);
+    EXPECT_FALSE(root.add(4, nothing).has_value());
+    EXPECT_FALSE(root.add(0, nothing).has_value());
+    const auto done = root.add(5, nothing);
     ASSERT_TRUE(done.has_value());
     EXPECT_TRUE(done->all_have_come);
     EXPECT_EQ(done->to, (Numbers{0, 4, 5, 7, 9}));
@@ -48,6 +49,36 @@ TEST(FenceCollector, DataOfAllIsSentOn) {
   inner.add(9, {{}, {9, 9}});
   inner.add(7, {{}, {}});
   EXPECT_EQ(inner.add(4, {{}, {4}})->data.data, (MessageBytes{4, 9, 9}));
+}
+
+// The data of n4 has come to the root, and the end was lost on its way back; and n7 asks n4 before that knows.
+TEST(FenceCollector, WhoAsksAgainIsAnswered) {
+  FenceCollector root(kNodes, 0);
+  FenceCollector inner(kNodes, 4);
+  inner.add(4, {{}, {4}});
+  inner.add(7, {{}, {7}});
+  const auto upwards = inner.add(9, {{}, {9}});
+  EXPECT_TRUE(root.unanswered().empty());
+  ASSERT_EQ(inner.unanswered().size(), 1U);
+  EXPECT_EQ(inner.unanswered()[0].to, Numbers{0});
+  EXPECT_EQ(inner.unanswered()[0].data, upwards->data);
+  root.add(0, {{}, {0}});
+  root.add(5, {{}, {5}});
+  EXPECT_TRUE(root.add(4, upwards->data)->all_have_come);
+  EXPECT_FALSE(inner.add(7, {{}, {7}}).has_value());
+  EXPECT_FALSE(inner.add(9, {{}, {}, 1}).has_value());  // it was told already
+  const auto again = root.add(4, inner.unanswered()[0].data);
+  ASSERT_TRUE(again.has_value());
+  EXPECT_TRUE(again->all_have_come);
+  EXPECT_EQ(again->to, Numbers{4});
+  EXPECT_EQ(again->data.data, (MessageBytes{0, 4, 7, 9, 5}));
+  EXPECT_EQ(inner.result_of({}, 0), nullptr);
+  EXPECT_EQ(inner.finish({{}, again->data.data, 0}), Numbers{7});
+  EXPECT_TRUE(inner.unanswered().empty());
+  ASSERT_NE(inner.result_of({}, 0), nullptr);
+  EXPECT_EQ(inner.add(7, {{}, {7}})->to, Numbers{7});
+  EXPECT_FALSE(inner.add(7, {{}, {}, 1}).has_value());
+  EXPECT_TRUE(inner.add(4, {{}, {}, 1}).has_value()) << "what came early was kept";
 }
 
 // Nodes between those that take part pass on what they are given.

@@ -15,6 +15,7 @@ StartTasks small_job() {
           0,
           1,
           1,
+          {1, 2, {3}},
           "/tmp",
           pack_words({"prog", "a"}),
           pack_words({"A=1"}),
@@ -27,7 +28,7 @@ TEST(JobMessage, HasTheseBytes) {
   EXPECT_EQ(encode(TaskInput{{'a', 'b'}}), (MessageBytes{4, 2, 0, 0, 0, 'a', 'b'}));
   EXPECT_EQ(encode(OutputTaken{258, 1}), (MessageBytes{5, 2, 1, 0, 0, 1}));
   EXPECT_EQ(encode(OutputClosed{1}), (MessageBytes{7, 1}));
-  EXPECT_EQ(encode(FenceDone{{3}, {9}}), (MessageBytes{6, 1, 0, 0, 0, 3, 0, 0, 0, 1, 0, 0, 0, 9}));
+  EXPECT_EQ(encode(FenceDone{{3}, {9}, 2}), (MessageBytes{6, 1, 0, 0, 0, 3, 0, 0, 0, 1, 0, 0, 0, 9, 2, 0, 0, 0}));
   EXPECT_EQ(encode(TaskOutput{1, 0, {'x'}}), (MessageBytes{18, 1, 0, 0, 0, 0, 1, 0, 0, 0, 'x'}));
   EXPECT_EQ(encode(TaskEnded{1, 2, 3, 4}), (MessageBytes{20, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0}));
   EXPECT_EQ(encode(AskStandings{}), (MessageBytes{8}));
@@ -37,10 +38,14 @@ TEST(JobMessage, HasTheseBytes) {
   EXPECT_EQ(encode(Present{}), (MessageBytes{27}));
   EXPECT_EQ(encode(ModexRequest{1, 2}), (MessageBytes{32, 1, 0, 0, 0, 2, 0, 0, 0}));
   EXPECT_EQ(encode(TaskEvent{1, {7, 8}}), (MessageBytes{34, 1, 0, 0, 0, 2, 0, 0, 0, 7, 8}));
-  EXPECT_EQ(encode(StartTasks{"n", 1, 2, 1, 0, 1, 1, "/", {'p', 0}, {}, {{2, "h", {0}, 2}}}),
-            (MessageBytes{1, 1, 0, 0, 0, 'n', 1, 0, 0,   0, 0, 0, 0, 0,   2, 0, 0, 0, 0, 0, 0, 0,
-                          1, 0, 1, 1, 1, 0,   0, 0, '/', 2, 0, 0, 0, 'p', 0, 0, 0, 0, 0, 1, 0, 0,
-                          0, 2, 0, 0, 0, 2,   0, 0, 0,   1, 0, 0, 0, 'h', 1, 0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(encode(Return{2, 3}), (MessageBytes{28, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(encode(Returned{3}), (MessageBytes{10, 3, 0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(encode(Confirmed{3}), (MessageBytes{48, 3, 0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(encode(Passed{{2}, {7}}), (MessageBytes{49, 1, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 7}));
+  EXPECT_EQ(encode(StartTasks{"n", 1, 2, 1, 0, 1, 1, {1, 2, {3}}, "/", {'p', 0}, {}, {{2, "h", {0}, 2}}}),
+            (MessageBytes{1, 1, 0, 0, 0, 'n', 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0,   0, 0, 0, 0, 0,   1, 0, 1, 1, 1,
+                          0, 0, 0, 2, 0, 0,   0, 1, 0, 0, 0, 3, 1, 0, 0, 0, '/', 2, 0, 0, 0, 'p', 0, 0, 0, 0, 0,
+                          1, 0, 0, 0, 2, 0,   0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 'h', 1, 0, 0, 0, 0,   0, 0, 0}));
 }
 
 TEST(JobMessage, ComesBackAsItWas) {
@@ -66,6 +71,11 @@ TEST(JobMessage, ComesBackAsItWas) {
                             AskStandings{},
                             AskPresence{},
                             Present{},
+                            Return{1, 2},
+                            Returned{1},
+                            ThroughLapirun{},
+                            Confirmed{1},
+                            Passed{{1, 2}, {3}},
                             TaskEvent{3, encode(AdapterEvent{{{{1, 2}, true}}})},
                             TaskStandings{{{1, 2, 3, "in", "why"}, {2, 3, TaskStandings::kNoTime, "out", ""}}}};
   EXPECT_EQ(std::size(bodies), std::variant_size_v<JobBody>);
