@@ -118,10 +118,13 @@ void NodeTasks::read_letters() {
   if (aborts_.empty()) return;
   if (!std::exchange(told_abort_, true)) tell_ended_before_aborts();
   for (TaskAborted& aborted : std::exchange(aborts_, {})) tell_(std::move(aborted));
+  for (const TaskProcess& task : tasks_) {
+    if (task.has_ended()) tell_ended(task);
+  }
 }
 
 // A task mostly aborts the job for the loss of another one, which is on its way out perhaps: its end came first and
-// tells more.
+// tells more. One that ends in order is no cause: to lapirun it would be the reason if it never came to LAPI_Init.
 void NodeTasks::tell_ended_before_aborts() {
   const auto until = Clock::now() + kExitTime;
   for (TaskProcess& task : tasks_) {
@@ -130,7 +133,7 @@ void NodeTasks::tell_ended_before_aborts() {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
     pollfd end{task.fd(), POLLIN, 0};
     poll(&end, 1, std::max(static_cast<int>(left.count()), 0));
-    if (task.check_ended()) tell_ended(task);
+    if (task.check_ended() && task.failed()) tell_ended(task);
   }
 }
 

@@ -130,6 +130,25 @@ TEST_F(JobTest, AnAbortNeverSucceeds) {
   EXPECT_EQ(link.asked, (Asked{"end", "leave"}));
 }
 
+// A task ends in order, without ever having been connected, while another one aborts.
+TEST_F(JobTest, AnAbortIsTheReasonWhenItComesFirst) {
+  ScriptedLink link({say(1, TaskAttended{2, 1}), say(1, TaskAborted{2, 3, "asked to"}), say(0, TaskEnded{0, 10, 0, 0}),
+                     say(1, TaskEnded{2, 12, 3, 0}), say(0, TaskEnded{1, 11, 0, 15}), finish(0), finish(1)});
+  run(link);
+  EXPECT_EQ(status, 3);
+  EXPECT_EQ(said, "lapirun: task 2 on n1 (pinky) ends the job with status 3: asked to\n");
+  EXPECT_EQ(link.asked, (Asked{"end", "leave"}));
+}
+
+TEST_F(JobTest, AnAbortIsTheReasonWhenNobodyWaitsForWhoHasEnded) {
+  ScriptedLink link({say(0, TaskAttended{0, 1}), say(0, TaskAttended{0, 0}), say(0, TaskEnded{0, 10, 0, 0}),
+                     say(1, TaskAttended{2, 1}), say(1, TaskAborted{2, 3, "asked to"}), say(1, TaskEnded{2, 12, 3, 0}),
+                     say(0, TaskEnded{1, 11, 0, 15}), finish(0), finish(1)});
+  run(link);
+  EXPECT_EQ(status, 3);
+  EXPECT_EQ(said, "lapirun: task 2 on n1 (pinky) ends the job with status 3: asked to\n");
+}
+
 TEST_F(JobTest, ATaskThatNeverComesEndsThoseThatWait) {
   ScriptedLink link({say(0, TaskEnded{0, 10, 0, 0}), say(1, TaskAttended{2, 1}), finish(0), finish(1)});
   run(link);
