@@ -82,8 +82,11 @@ def test_addresses_change():
         check(f"both tasks say that {FIRST}.{number} is another one now", len(told) == 2, err)
         used = [line for line in err.splitlines() if f"udp, {FIRST}.{number + 100}: " in line and " sent, " in line]
         check(f"and {FIRST}.{number + 100} has carried packets", len(used) == 1 and ": 0 packets" not in used[0], err)
+    # In this order: an address that is added to one of its network goes when that goes.
     for number, host in list(enumerate(HOSTS, 1))[1:]:
-        on(host, f"ip address add {FIRST}.{number}/24 dev more; ip address del {FIRST}.{number + 100}/24 dev more")
+        on(host, f"ip address del {FIRST}.{number + 100}/24 dev more; ip address add {FIRST}.{number}/24 dev more")
+        there = on(host, "ip -brief -4 address show dev more").out.split()
+        check(f"{host} has its address again", there[2:] == [f"{FIRST}.{number}/24"], there)
 
 
 def test_a_network_is_down_at_one_host_from_the_beginning():
