@@ -94,7 +94,8 @@ bool ask_nodes(Bootstrap& bootstrap, const std::string& key, std::vector<NodeNet
     if (!bootstrap.get(task, key, kSecondsForNetworks, value, reason)) {
       reason =
           "task " + std::to_string(task) +
-          " has not told which networks it has (MP_EUILIB and OPENLAPI_MODULES are to be the same in all tasks): " +
+          " has not told which networks it has (MP_EUILIB and OPENLAPI_MODULES are to be the same in all tasks, and "
+          "LAPI_USE_SHM=only is for jobs of one node): " +
           reason;
       return false;
     }

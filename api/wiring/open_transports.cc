@@ -28,6 +28,7 @@ class Opening {
  private:
   bool open_paths();
   bool meet_others();
+  bool attend_exchanges();
   bool exchange(const char* what_fails);
   bool share_memory();
   bool open_network();
@@ -51,7 +52,7 @@ class Opening {
 // are. Those of one node wait for each other before they set up shared memory, which does not wait for long, and
 // exchange addresses only where that fails or is not wanted: it would be polled in vain.
 bool Opening::open_paths() {
-  if (!everybody_here()) return open_network() && share_memory();
+  if (!everybody_here()) return attend_exchanges() && open_network() && share_memory();
   // Also where no adapter is needed.
   if (is_over_udp() && request_.adapter_name != nullptr && !check_adapter_name(request_.adapter_name, failure_)) {
     return false;
@@ -87,6 +88,13 @@ bool Opening::meet_others() {
   if (!job_.has_launcher || job_.cookie_known) return true;
   job_.cookie_known = exchange("the tasks could not agree on the job's cookie: ");
   return job_.cookie_known;
+}
+
+// Of a task that wants shared memory alone where that cannot be: it fails, but the others, which may have other
+// settings, do not wait for it.
+bool Opening::attend_exchanges() {
+  if (settings_.shared_memory != SharedMemoryUse::kOnly || !job_.has_launcher) return true;
+  return exchange_networks() && exchange("the tasks' addresses could not be exchanged: ");
 }
 
 // The first one of a process also brings what the others' libraries and mistyped variables are.

@@ -2,13 +2,14 @@
 // per line, and lets the tasks talk. The scripts of this folder start it, with and without a launcher.
 //
 //   api_init_probe [instance=N] [adapter=NAME] [list=ADDRESS:PORT,...] [entries=N] [handler=ok|fail] [silent]
-//   [brief] [wrong_target] [undumpable] [room=KIBIBYTES] [epoch=N] [again] [reopen]
+//   [brief] [wrong_target] [undumpable] [room=KIBIBYTES] [epoch=N] [again] [reopen] [linger=FILE]
 //
 // list: add_udp_addrs; with handler=ok a UDP handler hands the same addresses out. silent: no talking.
 // brief: eight bytes to the next task, for jobs that have a hundred times more tasks than the machine has processors.
 // wrong_target: what a put to a task that the job has not answers, with this program's arguments as they are checked.
 // undumpable: other processes of the user may not read this one's memory. room: how much address space it may have
 // beyond what it has before LAPI_Init. epoch: epoch_num, and the task's number on top.
+// linger: a task whose LAPI_Init has failed goes on until the file is there.
 // again: opens a second context, and ends without LAPI_Term. reopen: the same after LAPI_Term, but task 1 ends instead.
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -105,7 +106,7 @@ int main(int count, char** arguments) {
   std::memset(&extension, 0, sizeof extension);
   bool talks = true, brief = false, again = false, reopen = false, wrong_target = false;
   long room = -1;
-  std::string adapter;
+  std::string adapter, linger;
   for (int index = 1; index < count; ++index) {
     const std::string word = arguments[index];
     const std::string value = word.substr(word.find('=') + 1);
@@ -122,6 +123,7 @@ int main(int count, char** arguments) {
     wrong_target = wrong_target || word == "wrong_target";
     talks = talks && word != "silent";
     if (word.rfind("room=", 0) == 0) room = std::stol(value);
+    if (word.rfind("linger=", 0) == 0) linger = value;
     again = again || word == "again";
     reopen = reopen || word == "reopen";
     if (word == "undumpable") EXPECT_EQUAL(prctl(PR_SET_DUMPABLE, 0), 0);
@@ -133,7 +135,11 @@ int main(int count, char** arguments) {
   if (room >= 0) limit_address_space(static_cast<rlim_t>(room));
   const int code = LAPI_Init(&handle, &info);
   std::printf("code %d\n", code);
-  if (code != LAPI_SUCCESS) return 0;
+  if (code != LAPI_SUCCESS) {
+    std::fflush(stdout);
+    while (!linger.empty() && access(linger.c_str(), F_OK) != 0) usleep(10'000);
+    return 0;
+  }
   std::printf("protocol %d\ninstance %u\n", info.protocol, info.instance_no);
   CALL(LAPI_Qenv(handle, TASK_ID, &task));
   CALL(LAPI_Qenv(handle, NUM_TASKS, &tasks));

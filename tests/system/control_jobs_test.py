@@ -875,6 +875,25 @@ class LapiTest(Jobs):
             self.lapi(program, 3, 3, "polling")
             self.lapi(program, 8, 4, "interrupt")
 
+    def test_who_wants_shared_memory_alone_keeps_nobody_waiting(self):
+        """It cannot be over several nodes: the task fails, and goes on as it likes. Task 0 may not wait for it."""
+        for alone in ("1", "2"):
+            over = self.folder / f"over{alone}"
+            script = (f"[ $PMIX_RANK != {alone} ] || export LAPI_USE_SHM=only; "
+                      f"{PROGRAMS}/api_init_probe silent linger={over} | sed -u s/^/$PMIX_RANK:/")
+            job = self.start("-n", 3, "n0", "n1", "n1", "sh", "-c", script)
+            codes = {}
+            while len(codes) < 3:
+                line = job.stdout.readline()
+                self.assertNotEqual(line, "", codes)
+                if ":code " in line:
+                    codes[line[0]] = line.split()[1]
+            over.touch()
+            errors = self.finish(job)[2]
+            self.assertNotEqual(codes.pop(alone), "0")
+            self.assertEqual(set(codes.values()), {"0"}, errors)
+            self.assertIn("LAPI_USE_SHM=only, but only 2 of the job's 3 tasks are on this node", errors)
+
     def test_only_addresses_that_are_needed_move(self):
         for tasks, nodes in ((4, 4), (8, 4)):
             output, _ = self.lapi("api_exchange", tasks, nodes, "several-nodes")
