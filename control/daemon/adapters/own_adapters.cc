@@ -1,6 +1,9 @@
 #include "control/daemon/adapters/own_adapters.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <string>
+#include <utility>
 
 namespace openlapi::daemon {
 namespace {
@@ -47,6 +50,26 @@ bool is_forgotten(const AdapterStatus& adapter, std::uint64_t now) {
   return adapter.cause == AdapterCause::kRemoved && now > adapter.since && now - adapter.since > kTime;
 }
 
+// The kernel takes names with nearly any bytes; in the table each that cannot be printed everywhere is %c3 or the like.
+std::string printable(const std::string& name) {
+  std::string text;
+  for (const char letter : name) {
+    if (is_possible(AdapterStatus{std::string(1, letter)})) {
+      text += letter;
+      continue;
+    }
+    char escaped[8];
+    std::snprintf(escaped, sizeof escaped, "%%%02x", static_cast<unsigned>(static_cast<unsigned char>(letter)));
+    text += escaped;
+  }
+  return text;
+}
+
+std::vector<SeenAdapter> with_printable_names(std::vector<SeenAdapter> seen) {
+  for (SeenAdapter& adapter : seen) adapter.name = printable(adapter.name);
+  return seen;
+}
+
 // Those that are gone make place for those that are there.
 void shorten(std::vector<AdapterStatus>& adapters) {
   while (adapters.size() > kMostAdapters) {
@@ -67,8 +90,9 @@ std::vector<AdapterStatus> marked(std::vector<AdapterStatus> adapters, const std
   return adapters;
 }
 
-std::vector<AdapterStatus> updated(const std::vector<AdapterStatus>& before, const std::vector<SeenAdapter>& seen,
+std::vector<AdapterStatus> updated(const std::vector<AdapterStatus>& before, const std::vector<SeenAdapter>& found_now,
                                    std::uint64_t now) {
+  const std::vector<SeenAdapter> seen = with_printable_names(found_now);
   std::vector<AdapterStatus> after;
   for (AdapterStatus adapter : before) {
     const auto found = std::ranges::find(seen, adapter.name, &SeenAdapter::name);

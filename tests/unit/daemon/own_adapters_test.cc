@@ -123,6 +123,23 @@ TEST(OwnAdapters, APortThatIsGoneHasNotMovedToItsInterface) {
   EXPECT_EQ(updated(before, {port}, 2).size(), 2U) << "nor has the interface moved to its port";
 }
 
+// Such names are not printed, but the adapters count like others.
+TEST(OwnAdapters, OddNamesAreWrittenInOtherLetters) {
+  for (const auto& [name, written] : {std::pair{"\xc3\xa9", "%c3%a9"},
+                                      {"a\"b", "a%22b"},
+                                      {"a\\b", "a%5cb"},
+                                      {"\x1b[2J", "%1b[2J"},
+                                      {"fifteen\x80letters", "fifteen%80letters"}}) {
+    const auto first = updated({}, {seen(name)}, 1);
+    ASSERT_EQ(first.size(), 1U) << written;
+    EXPECT_EQ(first[0].name, written);
+    const auto second = updated(first, {seen(name, false, false)}, 2);
+    ASSERT_EQ(second.size(), 1U) << written;
+    EXPECT_EQ(second[0].cause, AdapterCause::kTakenDown);
+  }
+  EXPECT_EQ(updated({}, {seen("\x80"), seen("%80")}, 1).size(), 1U) << "one that has another's name is left out";
+}
+
 TEST(OwnAdapters, ForgetsWhatIsLongGone) {
   const auto gone = updated(updated({}, {seen("e")}, 1), {}, 2);
   EXPECT_EQ(updated(gone, {}, 2 + kHour).size(), 1U);
