@@ -126,6 +126,32 @@ class NamTest(Universe):
         self.assertEqual(self.adapters()["late"]["addresses"], ["10.9.9.1/16", "fd08::1/64"])
         self.assertEqual(self.adapters()["late"]["networks"], ["10.9.0.0/16", "fd08::/64"])
 
+    def test_history_has_new_adapters_and_addresses(self):
+        self.boot(["inky"])
+        self.ip("link add late type veth peer name far-late")
+        self.ip("link set far-late up")
+        self.ip("link set late up")
+        self.ip("address add 10.9.9.1/16 dev late")
+        self.await_history("late (10.9.9.1/16")
+        self.ip("address add 10.7.7.1/24 dev late")
+        self.ip("address delete 10.9.9.1/16 dev late")
+        self.await_history("late (10.7.7.1/24")
+
+    def await_history(self, text):
+        until = time.monotonic() + PATIENCE
+        while f": {text}" not in self.namstat("--history").stdout:
+            self.assertLess(time.monotonic(), until, self.namstat("--history").stdout)
+
+    def test_odd_names_are_in_the_matrix(self):
+        self.boot(["inky"])
+        for number, (name, written) in enumerate((("\u00e9", "%c3%a9"), ('a"\\', "a%22%5c"))):
+            subprocess.run([*self.enter, "ip", "link", "add", "name", name, "type", "veth", "peer", f"far-odd{number}"],
+                           check=True)
+            subprocess.run([*self.enter, "ip", "address", "add", f"10.9{number}.1.1/24", "dev", name], check=True)
+            until = time.monotonic() + PATIENCE
+            while written not in self.adapters():
+                self.assertLess(time.monotonic(), until, self.adapters())
+
     def test_watch(self):
         self.boot(["inky"])
         for words, first in ((["--json"], True), (["--json", "--history"], False)):

@@ -4,6 +4,14 @@
 #include <utility>
 
 namespace openlapi::daemon {
+namespace {
+
+// Whether somebody who reads the history is to hear of it. An adapter that is down loses some of its addresses.
+bool is_news(const AdapterStatus& before, const AdapterStatus& now) {
+  return before.cause != now.cause || (now.is_up() && before.addresses != now.addresses);
+}
+
+}  // namespace
 
 bool AdapterTable::set_own(std::vector<AdapterStatus> adapters) {
   NodeAdapters& own = rows_[universe_.here()];
@@ -59,7 +67,7 @@ void AdapterTable::remember(const NodeAdapters& before, const NodeAdapters& afte
   if (before.generation == 0 || before.stamp != after.stamp) return;
   for (const AdapterStatus& adapter : after.adapters) {
     const auto known = std::ranges::find(before.adapters, adapter.name, &AdapterStatus::name);
-    if (known == before.adapters.end() ? adapter.is_up() : known->cause == adapter.cause) continue;
+    if (known != before.adapters.end() && !is_news(*known, adapter)) continue;
     changes_.push_back({++heard_, after.node, adapter, clock_()});
     if (changes_.size() > kMostChanges) changes_.pop_front();
   }

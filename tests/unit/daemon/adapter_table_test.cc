@@ -114,6 +114,23 @@ TEST_F(AdapterTableTest, RemembersWhatHasChanged) {
   EXPECT_EQ(table_.changes()[2].number, 3U);
 }
 
+TEST_F(AdapterTableTest, RemembersNewAdaptersAndAddresses) {
+  AdapterStatus moved = adapter("b");
+  moved.addresses = {{{10, 9, 0, 7}, 24}};
+  table_.apply({1, 0, 1, {adapter("a")}});
+  table_.apply({1, 0, 2, {adapter("a"), adapter("b")}});
+  ASSERT_EQ(table_.changes().size(), 1U);
+  EXPECT_EQ(table_.changes()[0].adapter, adapter("b"));
+  table_.apply({1, 0, 3, {adapter("a"), moved}});
+  ASSERT_EQ(table_.changes().size(), 2U);
+  EXPECT_EQ(table_.changes()[1].adapter, moved);
+  moved.cause = AdapterCause::kTakenDown;
+  table_.apply({1, 0, 4, {adapter("a"), moved}});
+  moved.addresses.clear();
+  table_.apply({1, 0, 5, {adapter("a"), moved}});
+  EXPECT_EQ(table_.changes().size(), 3U) << "what it has while it is down is told when it is up";
+}
+
 TEST_F(AdapterTableTest, RemembersSoManyChangesAndNoMore) {
   for (std::uint64_t n = 1; n <= 2 * kMostChanges; ++n) {
     table_.apply({1, 0, n, {adapter("a", n % 2 != 0 ? AdapterCause::kUp : AdapterCause::kNoCarrier, n)}});
