@@ -80,8 +80,7 @@ TransportReport report_module(const std::string& name, const std::vector<std::st
   report.built = true;
   std::string refused;
   ModuleRequest alone;
-  const auto arguments = settings.module_arguments.find(name);
-  if (arguments != settings.module_arguments.end()) alone.arguments = arguments->second;
+  alone.variables = settings.module_variables;
   for (const ModuleDevice& device : module->devices(alone, report.reason)) {
     report.devices.push_back({device.name, device.state, device.reason, device.chosen});
     report.usable = report.usable || device.reason.empty();

@@ -63,7 +63,7 @@ struct Settings {
   std::string device;                // empty: any; see names_aix_device()
   std::vector<std::string> modules = usual_modules();  // of user space mode, the preferred one first
   std::string library_folder;        // of the modules; empty: beside the library
-  std::map<std::string, std::string> module_arguments;  // by module: what its own variable says; words in lower case
+  std::map<std::string, std::string, std::less<>> module_variables;  // what modules' own say; words in lower case
   int instances = 0;           // 0: not asked for
   SharedMemoryUse shared_memory = SharedMemoryUse::kByLauncher;
   DirectUse direct = DirectUse::kNone;

@@ -30,7 +30,9 @@ void say_what_is_unused(const JobPaths& paths, const Settings& settings) {
        {"MP_EUIDEVICE", "MP_INSTANCES", "MP_LAPI_INET_ADDR", "MP_LAPI_NETWORK", "OPENLAPI_MODULES"}) {
     say_if_unused(name);
   }
-  for (const ModuleAnnouncement& module : announced_modules()) say_if_unused(module.variable.name.data());
+  for (const ModuleAnnouncement& module : announced_modules()) {
+    for (const ModuleVariable& variable : module.variables) say_if_unused(variable.name.data());
+  }
   if (paths.adapter_name != nullptr) say_unused("adapter_name", paths.adapter_name);
 }
 

@@ -8,29 +8,30 @@
 namespace openlapi {
 namespace {
 
-bool store_for_module(const ModuleAnnouncement& module, std::string_view text, Settings& settings) {
+bool store_for_module(const ModuleVariable& variable, std::string_view text, Settings& settings) {
   std::string value(text);
-  const auto words = module.variable.words;
+  const auto words = variable.words;
   if (!words.empty()) {
     std::ranges::transform(value, value.begin(), [](unsigned char letter) { return std::tolower(letter); });
     if (std::ranges::find(words, value) == words.end()) return false;
   }
-  settings.module_arguments[std::string(module.name)] = value;
+  if (variable.accepts != nullptr && !variable.accepts(text)) return false;
+  settings.module_variables[std::string(variable.name)] = value;
   return true;
 }
 
-SettingRow module_row(const ModuleAnnouncement& module) {
-  const ModuleVariable& variable = module.variable;
+SettingRow module_row(const ModuleVariable& variable) {
   const bool any_text = variable.words.empty();
   std::string words = "one of";
   for (const std::string_view word : variable.words) words.append(" ").append(word);
-  return {variable.name.data(),
-          any_text ? "text" : "word",
-          any_text ? std::string(variable.text) : words + " (in either case)",
-          std::string(any_text ? variable.without : variable.words[0]),
-          std::string(variable.meaning),
-          FailureKind::setting,
-          [&module](std::string_view text, Settings& settings) { return store_for_module(module, text, settings); }};
+  return {
+      variable.name.data(),
+      any_text ? "text" : "word",
+      any_text ? std::string(variable.text) : words + " (in either case)",
+      std::string(any_text ? variable.without : variable.words[0]),
+      std::string(variable.meaning),
+      FailureKind::setting,
+      [&variable](std::string_view text, Settings& settings) { return store_for_module(variable, text, settings); }};
 }
 
 // "a, b or c": `last` is " or ".
@@ -47,7 +48,9 @@ std::string enumerated(const std::vector<std::string>& words, const char* betwee
 
 std::vector<SettingRow> module_rows() {
   std::vector<SettingRow> rows;
-  for (const ModuleAnnouncement& module : announced_modules()) rows.push_back(module_row(module));
+  for (const ModuleAnnouncement& module : announced_modules()) {
+    for (const ModuleVariable& variable : module.variables) rows.push_back(module_row(variable));
+  }
   return rows;
 }
 

@@ -41,7 +41,7 @@ class UserSpace {
   std::string device_for(const std::string& preference);
   bool find_devices(bool named, OpenFailure& failure);
   std::vector<ChosenDevice> devices_of(const Candidate& candidate, const std::vector<std::string>& named) const;
-  ModuleRequest module_request(const Candidate& candidate) const;
+  ModuleRequest module_request() const;
   void open_devices(Candidate& candidate, const std::vector<std::string>& named);
   PeerAddress open_one(Candidate& candidate, const ModuleRequest& request, const ChosenDevice& device);
   void find_places(Candidate& candidate) const;
@@ -88,7 +88,7 @@ std::string UserSpace::device_for(const std::string& preference) {
   for (const Candidate& candidate : candidates_) {
     if (candidate.module == nullptr) continue;
     std::string ignored;
-    for (const ModuleDevice& device : candidate.module->devices(module_request(candidate), ignored)) {
+    for (const ModuleDevice& device : candidate.module->devices(module_request(), ignored)) {
       if (device.name == preference) return preference;
     }
   }
@@ -98,12 +98,11 @@ std::string UserSpace::device_for(const std::string& preference) {
   return {};
 }
 
-ModuleRequest UserSpace::module_request(const Candidate& candidate) const {
+ModuleRequest UserSpace::module_request() const {
   const std::vector<std::uint32_t>& local = request_.bootstrap.local_tasks();
   const auto self = std::find(local.begin(), local.end(), request_.bootstrap.task());
   ModuleRequest request;
-  const auto arguments = request_.settings.module_arguments.find(candidate.name);
-  if (arguments != request_.settings.module_arguments.end()) request.arguments = arguments->second;
+  request.variables = request_.settings.module_variables;
   request.packet_size = static_cast<std::uint32_t>(request_.settings.udp_packet_size);
   request.instance = request_.instance;
   request.task = request_.bootstrap.task();
@@ -120,8 +119,7 @@ bool UserSpace::find_devices(bool named, OpenFailure& failure) {
   std::vector<OfferedNetworks> offers;
   for (Candidate& candidate : candidates_) {
     std::string ignored;
-    if (candidate.module != nullptr && !named)
-      candidate.present = candidate.module->devices(module_request(candidate), ignored);
+    if (candidate.module != nullptr && !named) candidate.present = candidate.module->devices(module_request(), ignored);
     offers.push_back({.transport = candidate.name,
                       .networks = networks_of(eligible_candidates(candidate.present, list_adapters()))});
   }
@@ -139,7 +137,7 @@ std::vector<ChosenDevice> UserSpace::devices_of(const Candidate& candidate,
   for (const std::string& name : named) devices.push_back({name, {}});
   if (!devices.empty() || candidate.module == nullptr) return devices;
   const Settings& settings = request_.settings;
-  const ModuleRequest request = module_request(candidate);
+  const ModuleRequest request = module_request();
   const std::size_t windows = settings.network_windows.size();
   const int instances = windows != 0 ? static_cast<int>(windows) : std::max(settings.instances, 1);
   DeviceChoice choice =
@@ -195,7 +193,7 @@ PeerAddress UserSpace::open_one(Candidate& candidate, const ModuleRequest& reque
 void UserSpace::open_devices(Candidate& candidate, const std::vector<std::string>& named) {
   const std::vector<ChosenDevice> devices = devices_of(candidate, named);
   candidate.devices = devices.size();
-  ModuleRequest request = module_request(candidate);
+  ModuleRequest request = module_request();
   request.link_status = devices.size() > 1;
   if (request.link_status && adapters_ == nullptr) adapters_ = open_peer_adapters(request_);
   for (const ChosenDevice& device : devices) {

@@ -5,6 +5,8 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,7 +17,7 @@
 namespace openlapi {
 
 // Increased with every change of this file or of the declarations in transport.h.
-inline constexpr std::uint32_t kTransportModuleVersion = 13;
+inline constexpr std::uint32_t kTransportModuleVersion = 14;
 
 // A device that the module found on this machine: for people, and for the choice among several.
 struct ModuleDevice {
@@ -36,7 +38,6 @@ struct ModuleDevice {
 // What a context asks a module for.
 struct ModuleRequest {
   std::string device;             // as the user named it, in the module's own syntax; empty: any
-  std::string arguments;          // what the module's own variable says (nic/modules); empty: nothing
   std::uint32_t packet_size = 0;  // bytes at most; 0: the module chooses
   std::uint32_t instance = 1;  // of the context in its task, 1 to 16
   std::uint32_t task = 0;
@@ -46,6 +47,12 @@ struct ModuleRequest {
   // It is one of several adapters: the transport is to have LinkStatus, if it can. Alone it may have it all the same,
   // to follow its address.
   bool link_status = false;
+  std::map<std::string, std::string, std::less<>> variables{};  // what those of modules say that are set (nic/modules)
+
+  std::string variable(std::string_view name) const {
+    const auto found = variables.find(name);
+    return found != variables.end() ? found->second : std::string();
+  }
 };
 
 struct ModuleTransport {

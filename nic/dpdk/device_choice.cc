@@ -3,6 +3,7 @@
 #include "nic/dpdk/device_preference.h"
 #include "nic/dpdk/dpdk_module.h"
 #include "nic/dpdk/network_interface.h"
+#include "nic/modules/dpdk_announcement.h"
 
 namespace openlapi::dpdk {
 namespace {
@@ -77,8 +78,8 @@ std::uint32_t mtu_for(const DpdkConfig& config, const std::vector<std::string>& 
 
 bool choose_devices(const ModuleRequest& request, const std::vector<PciAdapter>& adapters, DpdkConfig& config,
                     std::string& reason) {
-  const std::vector<std::string> made = named_devices(split_words(request.arguments));
-  config.eal_arguments = request.arguments;
+  const std::vector<std::string> made = named_devices(split_words(request.variable(kArgumentsVariable)));
+  config.eal_arguments = request.variable(kArgumentsVariable);
   config.devices.clear();
   for (const std::string& word : split_words(request.device)) {
     config.devices.push_back(device_for(word, adapters, reason));

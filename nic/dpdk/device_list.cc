@@ -4,6 +4,7 @@
 #include "nic/dpdk/device_preference.h"
 #include "nic/dpdk/dpdk_module.h"
 #include "nic/dpdk/network_interface.h"
+#include "nic/modules/dpdk_announcement.h"
 
 namespace openlapi::dpdk {
 namespace {
@@ -61,7 +62,7 @@ std::vector<ModuleDevice> made_devices(const std::vector<std::string>& named, co
 }  // namespace
 
 std::vector<ModuleDevice> list_devices(const ModuleRequest& request, const std::vector<PciAdapter>& adapters) {
-  const std::vector<std::string> named = named_devices(split_words(request.arguments));
+  const std::vector<std::string> named = named_devices(split_words(request.variable(kArgumentsVariable)));
   if (!named.empty()) return made_devices(named, adapters);
   std::vector<ModuleDevice> devices;
   std::size_t given = 0;

@@ -5,15 +5,18 @@
 
 namespace openlapi::dpdk {
 
-inline constexpr ModuleAnnouncement kAnnouncement = {
-    .name = "dpdk",
-    .title = "DPDK",
-    .device_names = "of DPDK devices",
-    .kind = DeviceKind::ethernet,
-    .tags_count = true,
-    .variable = {.name = "OPENLAPI_DPDK_ARGUMENTS",
-                 .meaning = "memory, virtual devices and drivers of a task's DPDK",
-                 .text = "arguments of DPDK's environment (EAL), with spaces between them",
-                 .without = "none besides openlapi's own"}};
+inline constexpr std::string_view kArgumentsVariable = "OPENLAPI_DPDK_ARGUMENTS";
+inline constexpr ModuleVariable kVariables[] = {
+    {.name = kArgumentsVariable,
+     .meaning = "memory, virtual devices and drivers of a task's DPDK",
+     .text = "arguments of DPDK's environment (EAL), with spaces between them",
+     .without = "none besides openlapi's own"}};
+
+inline constexpr ModuleAnnouncement kAnnouncement = {.name = "dpdk",
+                                                     .title = "DPDK",
+                                                     .device_names = "of DPDK devices",
+                                                     .kind = DeviceKind::ethernet,
+                                                     .tags_count = true,
+                                                     .variables = kVariables};
 
 }  // namespace openlapi::dpdk

@@ -84,10 +84,11 @@ bool parse_preference(const std::string& text, PortPreference& preference, std::
 
 bool configure(const ModuleRequest& request, VerbsConfig& config, std::string& reason) {
   config.bulk = true;  // the job's switches and each transfer's hints decide when it is used
-  config.connections = request.arguments != kPacketsAsDatagrams;
+  const std::string packets = request.variable(kPacketsVariable);
+  config.connections = packets != kPacketsAsDatagrams;
   config.link_status = true;  // also of the only adapter, whose address may change
   config.tasks = request.tasks;
-  if (request.arguments == kPacketsThroughConnections) config.connection_limits.packets_before_asking = 1;
+  if (packets == kPacketsThroughConnections) config.connection_limits.packets_before_asking = 1;
   return parse_preference(request.device, config.port, reason);
 }
 

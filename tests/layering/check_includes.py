@@ -49,7 +49,7 @@ MAY_INCLUDE = {
     # What the kernel says of links, for transports and daemons.
     "nic/links": ["dataplane/base"],
     "nic/udp": ["nic/links", "dataplane/transport", "dataplane/base"],
-    "nic/dpdk": ["dataplane/transport", "dataplane/base"],
+    "nic/dpdk": ["nic/modules", "dataplane/transport", "dataplane/base"],
     "nic/verbs": ["nic/modules", "dataplane/transport", "dataplane/base"],
     # What modules say of themselves while they are not loaded.
     "nic/modules": [],

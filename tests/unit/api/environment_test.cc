@@ -310,7 +310,8 @@ TEST(Environment, ModulesAreNamesWithCommas) {
     EXPECT_EQ(refused({{"OPENLAPI_MODULES", wrong}}).kind, FailureKind::setting) << wrong;
   }
   EXPECT_EQ(accepted({{"OPENLAPI_LIBRARY_FOLDER", "/opt/lib"}}).library_folder, "/opt/lib");
-  EXPECT_EQ(accepted({{"OPENLAPI_DPDK_ARGUMENTS", "-m 64 --no-pci"}}).module_arguments.at("dpdk"), "-m 64 --no-pci");
+  EXPECT_EQ(accepted({{"OPENLAPI_DPDK_ARGUMENTS", "-m 64 --no-pci"}}).module_variables.at("OPENLAPI_DPDK_ARGUMENTS"),
+            "-m 64 --no-pci");
 }
 
 TEST(Environment, DirectAccessIsOffUnlessOneOfThreeWordsSaysElse) {
@@ -359,10 +360,10 @@ TEST(Environment, PlaceOfTheDataplaneThread) {
 }
 
 TEST(Environment, PacketsOverRdmaGoAsOneOfThreeWordsSays) {
-  EXPECT_EQ(accepted({}).module_arguments.count("verbs"), 0u);
-  EXPECT_EQ(accepted({{"OPENLAPI_VERBS_PACKETS", "auto"}}).module_arguments.at("verbs"), "auto");
-  EXPECT_EQ(accepted({{"OPENLAPI_VERBS_PACKETS", "ud"}}).module_arguments.at("verbs"), "ud");
-  EXPECT_EQ(accepted({{"OPENLAPI_VERBS_PACKETS", "RC"}}).module_arguments.at("verbs"), "rc");
+  EXPECT_EQ(accepted({}).module_variables.count("OPENLAPI_VERBS_PACKETS"), 0u);
+  EXPECT_EQ(accepted({{"OPENLAPI_VERBS_PACKETS", "auto"}}).module_variables.at("OPENLAPI_VERBS_PACKETS"), "auto");
+  EXPECT_EQ(accepted({{"OPENLAPI_VERBS_PACKETS", "ud"}}).module_variables.at("OPENLAPI_VERBS_PACKETS"), "ud");
+  EXPECT_EQ(accepted({{"OPENLAPI_VERBS_PACKETS", "RC"}}).module_variables.at("OPENLAPI_VERBS_PACKETS"), "rc");
   const SettingError error = refused({{"OPENLAPI_VERBS_PACKETS", "xrc"}});
   EXPECT_EQ(error.kind, FailureKind::setting);
   EXPECT_EQ(error.message(), "OPENLAPI_VERBS_PACKETS=xrc: allowed is one of auto ud rc (in either case)");

@@ -59,10 +59,10 @@ TEST(LoadModule, PassesTheRequestAndTheReason) {
   TransportModule* const module = load_module("first", {built_modules()}, reason);
   ASSERT_NE(module, nullptr) << reason;
   EXPECT_EQ(module->devices({}, reason).size(), 2u);
-  const ModuleTransport refused = module->open({.device = "eth7", .arguments = {}});
+  const ModuleTransport refused = module->open({.device = "eth7"});
   EXPECT_EQ(refused.transport, nullptr);
   EXPECT_EQ(refused.reason, "there is no device 'eth7', only first");
-  const ModuleTransport opened = module->open({.device = "first", .arguments = {}, .packet_size = 2048});
+  const ModuleTransport opened = module->open({.device = "first", .packet_size = 2048});
   ASSERT_NE(opened.transport, nullptr) << opened.reason;
   EXPECT_LE(opened.transport->limits().max_packet, 2048u);
   EXPECT_EQ(opened.device, "first, task 1 of 1");

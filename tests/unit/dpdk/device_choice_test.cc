@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "nic/dpdk/dpdk_module.h"
+#include "nic/modules/dpdk_announcement.h"
 
 namespace openlapi::dpdk {
 namespace {
@@ -25,7 +26,7 @@ struct Preference {
 ModuleRequest request_of(const Preference& preference) {
   ModuleRequest request;
   request.device = preference.device;
-  request.arguments = preference.arguments;
+  request.variables[std::string(kArgumentsVariable)] = preference.arguments;
   request.packet_size = preference.packet_size;
   request.instance = preference.instance;
   request.task = preference.task;

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "nic/dpdk/dpdk_module.h"
+#include "nic/modules/dpdk_announcement.h"
 
 namespace openlapi::dpdk {
 namespace {
@@ -42,7 +43,8 @@ TEST(DeviceList, EachTaskOfTheNodeHasItsOwnAdapters) {
 
 TEST(DeviceList, HasWhatTheArgumentsMakeInstead) {
   ModuleRequest request;
-  request.arguments = "--vdev=net_af_packet0,iface=nowhere --vdev net_null1 -a 3b:00.0";
+  request.variables[std::string(kArgumentsVariable)] =
+      "--vdev=net_af_packet0,iface=nowhere --vdev net_null1 -a 3b:00.0";
   EXPECT_EQ(eligible(request), (Names{"net_af_packet0", "net_null1", "3b:00.0"}));
   EXPECT_EQ(list_devices(request, kAdapters)[2].kernel_name, "ens1");
   EXPECT_EQ(list_devices(request, kAdapters)[0].kernel_name, "nowhere");
@@ -50,7 +52,8 @@ TEST(DeviceList, HasWhatTheArgumentsMakeInstead) {
 
 TEST(DeviceList, HasAllOfMemifAsOneDevice) {
   ModuleRequest request;
-  request.arguments = "--vdev=net_memif1,role=server --vdev=net_null0 --vdev=net_memif2,id=1";
+  request.variables[std::string(kArgumentsVariable)] =
+      "--vdev=net_memif1,role=server --vdev=net_null0 --vdev=net_memif2,id=1";
   EXPECT_EQ(eligible(request), (Names{"net_memif1 net_memif2", "net_null0"}));
 }
 

@@ -43,17 +43,17 @@ TEST(VerbsPreference, ThatIsWrongIsExplained) {
 
 TEST(VerbsModule, RefusesADeviceThatIsNotHere) {
   VerbsModule module;
-  const ModuleTransport opened = module.open({.device = "no_such_device", .arguments = {}});
+  const ModuleTransport opened = module.open({.device = "no_such_device"});
   EXPECT_EQ(opened.transport, nullptr);
   EXPECT_NE(opened.reason, "");
-  EXPECT_NE(module.open({.device = "rxe0:1:x", .arguments = {}}).reason.find("'rxe0:1:x'"), std::string::npos);
+  EXPECT_NE(module.open({.device = "rxe0:1:x"}).reason.find("'rxe0:1:x'"), std::string::npos);
 }
 
 TEST(VerbsModule, FollowsTheAddressOfTheOnlyAdapterToo) {
   for (const bool one_of_several : {false, true}) {
     VerbsConfig config;
     std::string reason;
-    ModuleRequest request{.device = "rxe0", .arguments = {}};
+    ModuleRequest request{.device = "rxe0"};
     request.link_status = one_of_several;
     ASSERT_TRUE(configure(request, config, reason)) << reason;
     EXPECT_TRUE(config.link_status);
