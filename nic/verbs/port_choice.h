@@ -32,6 +32,7 @@ struct PortFacts {
   std::string state;      // as the driver calls it
   std::uint32_t mtu = 0;  // active one, bytes
   std::uint16_t lid = 0;
+  bool route_header = false;    // of InfiniBand: every packet needs one
   std::uint16_t partition = 0;  // of InfiniBand: the one that packets are sent in
   std::vector<GidFacts> gids;  // all that are set
 };

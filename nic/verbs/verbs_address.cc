@@ -8,7 +8,9 @@
 namespace openlapi::verbs {
 namespace {
 
-constexpr std::uint8_t kAddressVersion = 1;
+constexpr std::uint8_t kAddressVersion = 2;
+constexpr std::uint32_t kMost24Bits = 0xffffff;
+constexpr std::uint32_t kRouteHeaderFlag = 1;  // of the highest byte of the queue pair's word
 constexpr std::size_t kSubnetPrefix = 8;  // bytes of a GID
 constexpr std::uint16_t kHighestUnicastLid = 0xbfff;
 
@@ -23,6 +25,7 @@ const char* fault_of(const Address& address) {
   const bool has_gid = !is_zero(address.gid) && address.gid[0] != 0xff;
   if (address.fabric != Fabric::infiniband && (address.lid != 0 || !has_gid)) return "no GID of a port";
   if (address.lid == 0 && !has_gid) return "neither a LID nor a GID";
+  if (address.route_header && (!has_gid || address.fabric != Fabric::infiniband)) return "a flag that it cannot have";
   return nullptr;
 }
 
@@ -69,7 +72,7 @@ PeerAddress encode(const Address& address) {
   store_little(&bytes.bytes[0], kAddressVersion);
   store_little(&bytes.bytes[1], static_cast<std::uint8_t>(address.fabric));
   store_little(&bytes.bytes[2], static_cast<std::uint16_t>(address.mtu));
-  store_little(&bytes.bytes[4], address.queue_pair);
+  store_little(&bytes.bytes[4], address.queue_pair | (address.route_header ? kRouteHeaderFlag : 0) << 24);
   store_little(&bytes.bytes[8], address.qkey);
   store_little(&bytes.bytes[12], address.lid);
   for (std::size_t i = 0; i < address.gid.size(); ++i) bytes.bytes[16 + i] = static_cast<std::byte>(address.gid[i]);
@@ -85,6 +88,7 @@ bool decode(const PeerAddress& bytes, Address& address, std::string& error) {
   }
   const auto version = load_little<std::uint8_t>(&bytes.bytes[0]);
   const auto fabric = load_little<std::uint8_t>(&bytes.bytes[1]);
+  const auto flags = load_little<std::uint8_t>(&bytes.bytes[7]);
   if (version != kAddressVersion || fabric < 1 || fabric > 3 || load_little<std::uint16_t>(&bytes.bytes[14]) != 0) {
     error = "a verbs address of version " + std::to_string(version) + " and fabric " + std::to_string(fabric) +
             ": this openlapi knows version " + std::to_string(kAddressVersion) + " and fabrics 1 to 3";
@@ -92,23 +96,45 @@ bool decode(const PeerAddress& bytes, Address& address, std::string& error) {
   }
   address = {.fabric = static_cast<Fabric>(fabric),
              .mtu = load_little<std::uint16_t>(&bytes.bytes[2]),
-             .queue_pair = load_little<std::uint32_t>(&bytes.bytes[4]),
+             .queue_pair = load_little<std::uint32_t>(&bytes.bytes[4]) & kMost24Bits,
              .qkey = load_little<std::uint32_t>(&bytes.bytes[8]),
              .lid = load_little<std::uint16_t>(&bytes.bytes[12]),
-             .gid = {}};
+             .gid = {},
+             .route_header = flags == kRouteHeaderFlag};
   for (std::size_t i = 0; i < address.gid.size(); ++i) {
     address.gid[i] = std::to_integer<std::uint8_t>(bytes.bytes[16 + i]);
   }
-  if (const char* fault = fault_of(address)) {
+  const char* const fault = flags > kRouteHeaderFlag ? "flags that are unknown" : fault_of(address);
+  if (fault != nullptr) {
     error = std::string("a verbs address with ") + fault;
     return false;
   }
   return true;
 }
 
+bool in_one_subnet(const Address& from, const Address& to) {
+  return is_zero(from.gid) || is_zero(to.gid) ||
+         std::equal(from.gid.begin(), from.gid.begin() + kSubnetPrefix, to.gid.begin());
+}
+
+std::uint16_t router_of(const Gid& gid) {
+  const bool holds_one = gid[0] == 0xfe && gid[1] == 0xc0 && gid[2] == 0 && gid[3] == 0;
+  return holds_one ? static_cast<std::uint16_t>(gid[4] << 8 | gid[5]) : std::uint16_t{0};
+}
+
+std::uint16_t next_lid(const Address& from, const Address& to) {
+  return in_one_subnet(from, to) ? to.lid : router_of(to.gid);
+}
+
 bool compatible(const Address& from, const Address& to, std::string& error) {
   const bool same_kind = from.fabric == Fabric::infiniband || is_ipv4(from.gid) == is_ipv4(to.gid);
-  if (from.fabric == to.fabric && same_kind) return true;
+  if (from.fabric == to.fabric && same_kind) {
+    if (from.fabric != Fabric::infiniband || in_one_subnet(from, to) || next_lid(from, to) != 0) return true;
+    error = "the peer's port is in another InfiniBand subnet (GID " + to_text(to.gid) + ") than this one (GID " +
+            to_text(from.gid) + "), and the LID of a router to it is not known: both ports need to be in one subnet, " +
+            "or GIDs that have the router's LID in them (fec0::/32)";
+    return false;
+  }
   error = "the peer's port speaks " + std::string(to_text(to.fabric)) + " (GID " + to_text(to.gid) + "), this one " +
           std::string(to_text(from.fabric)) + " (GID " + to_text(from.gid) +
           "): both ends need the same fabric and the same kind of GID";
@@ -116,8 +142,8 @@ bool compatible(const Address& from, const Address& to, std::string& error) {
 }
 
 bool needs_global_route(const Address& from, const Address& to) {
-  if (to.fabric != Fabric::infiniband || to.lid == 0) return true;
-  return !is_zero(to.gid) && !std::equal(from.gid.begin(), from.gid.begin() + kSubnetPrefix, to.gid.begin());
+  if (to.fabric != Fabric::infiniband || from.lid == 0 || to.lid == 0) return true;
+  return from.route_header || to.route_header || !in_one_subnet(from, to);
 }
 
 }  // namespace openlapi::verbs

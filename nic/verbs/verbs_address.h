@@ -2,10 +2,11 @@
 // them.
 //
 //   offset  bytes  (numbers are little-endian)
-//   0       1      version, 1
+//   0       1      version, 2
 //   1       1      fabric: 1 InfiniBand, 2 RoCE v1, 3 RoCE v2
 //   2       2      MTU: longest packet of the port, bytes: 1024, 2048 or 4096
-//   4       4      number of the queue pair, 24 bits
+//   4       3      number of the queue pair
+//   7       1      flags: 1 packets from and to this port need a route header, whatever their way; others are zero
 //   8       4      Q_Key that packets to it carry; its highest bit is clear (that bit means "the sender's own")
 //   12      2      LID, 0: none (always with RoCE)
 //   14      2      zero
@@ -36,6 +37,7 @@ struct Address {
   std::uint32_t qkey = 0;
   std::uint16_t lid = 0;
   Gid gid{};
+  bool route_header = false;  // of InfiniBand: the port takes no packets without one
 };
 
 inline constexpr std::uint32_t kSmallestMtu = 1024;  // bytes; the engine needs packets of so much
@@ -48,11 +50,22 @@ PeerAddress encode(const Address& address);
 // False and a reason when these bytes are no address of this version.
 bool decode(const PeerAddress& bytes, Address& address, std::string& error);
 
-// Whether packets from `from` can reach `to` at all: the same fabric and the same kind of GID. False: a reason.
+// Of InfiniBand: whether both ports are in one subnet, by the prefixes of their GIDs; true where one of them has none.
+bool in_one_subnet(const Address& from, const Address& to);
+
+// The LID of a router that leads to this GID's subnet, which the GID has in it where the subnet manager gave it so
+// (a FLID, in fec0::/32). 0: it has none.
+std::uint16_t router_of(const Gid& gid);
+
+// Where packets to `to` go within the subnet of `from`: to its own LID, or to that of a router.
+std::uint16_t next_lid(const Address& from, const Address& to);
+
+// Whether packets from `from` can reach `to` at all: the same fabric, the same kind of GID, and on InfiniBand one
+// subnet or a router that is known. False: a reason.
 bool compatible(const Address& from, const Address& to, std::string& error);
 
-// Whether packets need a global route header: always with RoCE; on InfiniBand when `to` is in another subnet or has no
-// LID.
+// Whether packets need a global route header: always with RoCE; on InfiniBand when one of the ports demands it, or `to`
+// is in another subnet or has no LID. The same in both directions.
 bool needs_global_route(const Address& from, const Address& to);
 
 }  // namespace openlapi::verbs

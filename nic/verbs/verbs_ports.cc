@@ -90,6 +90,7 @@ PortFacts facts_of(ibv_context& context, std::uint32_t port, std::size_t gids) {
   facts.state = ibv_port_state_str(attributes.state);
   facts.mtu = 128u << attributes.active_mtu;
   facts.lid = facts.ethernet ? std::uint16_t{0} : attributes.lid;
+  facts.route_header = !facts.ethernet && (attributes.flags & IBV_QPF_GRH_REQUIRED) != 0;
   facts.gids = gids_of(context, port, gids);
   __be16 key = 0;
   if (!facts.ethernet && ibv_query_pkey(&context, static_cast<std::uint8_t>(port), 0, &key) == 0) {

@@ -33,6 +33,7 @@ bool VerbsTransport::follow_port(verbs::PortStatus::Place& place) {
     gid_index_ = gid->index;
     local_.gid = gid->gid;
     local_.lid = port.lid;
+    local_.route_header = port.route_header;
     place.gid_index = gid_index_;
     place.address = local_;
     ++moves_;

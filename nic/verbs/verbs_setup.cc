@@ -90,7 +90,8 @@ bool VerbsTransport::choose(VerbsSetupError& error) {
             .queue_pair = 0,
             .qkey = random_qkey(),
             .lid = port.lid,
-            .gid = choice->gid.gid};
+            .gid = choice->gid.gid,
+            .route_header = port.route_header};
   context_ = verbs::open_device(device_, reason);
   if (!context_) return refuse(error, Kind::system, errno, device_ + " " + reason);
   return true;
@@ -194,7 +195,7 @@ void VerbsTransport::watch_port() {
 ibv_ah_attr VerbsTransport::route_to_address(const verbs::Address& peer) const {
   ibv_ah_attr route{};
   route.port_num = static_cast<std::uint8_t>(port_);
-  route.dlid = peer.lid;
+  route.dlid = verbs::next_lid(local_, peer);
   route.sl = config_.service_level;
   if (verbs::needs_global_route(local_, peer)) {
     route.is_global = 1;

@@ -30,5 +30,44 @@ TEST_F(VerbsAdapters, AnInfiniBandPortIsUsedByItsLid) {
   for (const ibv_ah_attr& handle : requests_of_adapter().handles) EXPECT_EQ(handle.is_global, 0);
 }
 
+TEST_F(VerbsAdapters, AnInfiniBandPortThatDemandsARouteHeaderGetsIt) {
+  adapter_shim.infiniband = true;
+  adapter_shim.route_header_required = true;
+  VerbsPair pair;
+  EXPECT_TRUE(pair.left->address().route_header);
+  expect_exchange(pair);
+  const AdapterRequests requests = requests_of_adapter();
+  ASSERT_EQ(requests.handles.size(), 2u);
+  for (const ibv_ah_attr& handle : requests.handles) {
+    EXPECT_EQ(handle.is_global, 1);
+    EXPECT_NE(handle.dlid, 0);
+  }
+}
+
+// One port alone may demand it: of the same subnet, another one.
+TEST_F(VerbsAdapters, TheNeedOfARouteHeaderIsToldToPeers) {
+  adapter_shim.infiniband = true;
+  const VerbsPointer left = open_well("rxe0");
+  adapter_shim.route_header_required = true;
+  const VerbsPointer right = open_well("rxe1");
+  std::string error;
+  ASSERT_TRUE(left->add_peer(1, right->local_address(), error)) << error;
+  ASSERT_TRUE(right->add_peer(0, left->local_address(), error)) << error;
+  EXPECT_TRUE(gets_through(*left, 1, *right, 7));
+  EXPECT_TRUE(gets_through(*right, 0, *left, 8));
+}
+
+TEST_F(VerbsAdapters, APeerInAnotherInfiniBandSubnetIsRefusedWithTheReason) {
+  adapter_shim.infiniband = true;
+  const VerbsPointer left = open_well("rxe0");
+  adapter_shim.gids = [](std::vector<ibv_gid_entry>& table) {
+    for (ibv_gid_entry& entry : table) entry.gid.raw[7] = 9;
+  };
+  const VerbsPointer right = open_well("rxe1");
+  std::string error;
+  EXPECT_FALSE(left->add_peer(1, right->local_address(), error));
+  EXPECT_NE(error.find("another InfiniBand subnet"), std::string::npos) << error;
+}
+
 }  // namespace
 }  // namespace openlapi::test

@@ -15,6 +15,13 @@ constexpr Gid kNode = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0x02, 0x77, 0, 0xff, 0xfe, 
 Address roce() { return {Fabric::roce_v2, 4096, 0x123456, 0x789abcde & 0x7fffffff, 0, kIpv4}; }
 Address infiniband() { return {Fabric::infiniband, 2048, 17, 5, 0x1234, kNode}; }
 
+// A port that takes no packets without a route header.
+Address demanding() {
+  Address address = infiniband();
+  address.route_header = true;
+  return address;
+}
+
 std::string refusal(const PeerAddress& bytes) {
   Address address;
   std::string error;
@@ -23,7 +30,7 @@ std::string refusal(const PeerAddress& bytes) {
 
 TEST(VerbsAddress, HasTheseBytes) {
   const PeerAddress bytes = encode(roce());
-  const std::uint8_t expected[] = {1, 3, 0, 0x10, 0x56, 0x34, 0x12, 0, 0xde, 0xbc, 0x9a, 0x78, 0,  0,  0, 0,
+  const std::uint8_t expected[] = {2, 3, 0, 0x10, 0x56, 0x34, 0x12, 0, 0xde, 0xbc, 0x9a, 0x78, 0,  0,  0, 0,
                                    0, 0, 0, 0,    0,    0,    0,    0, 0,    0,    0xff, 0xff, 10, 77, 0, 2};
   ASSERT_EQ(bytes.length, sizeof expected);
   for (std::size_t i = 0; i < sizeof expected; ++i) {
@@ -31,10 +38,11 @@ TEST(VerbsAddress, HasTheseBytes) {
   }
   EXPECT_EQ(std::to_integer<unsigned>(encode(infiniband()).bytes[12]), 0x34u);
   EXPECT_EQ(std::to_integer<unsigned>(encode(infiniband()).bytes[13]), 0x12u);
+  EXPECT_EQ(std::to_integer<unsigned>(encode(demanding()).bytes[7]), 1u);
 }
 
 TEST(VerbsAddress, ComesBackAsItWas) {
-  for (const Address& address : {roce(), infiniband()}) {
+  for (const Address& address : {roce(), infiniband(), demanding()}) {
     Address back;
     std::string error;
     ASSERT_TRUE(decode(encode(address), back, error)) << error;
@@ -44,6 +52,7 @@ TEST(VerbsAddress, ComesBackAsItWas) {
     EXPECT_EQ(back.qkey, address.qkey);
     EXPECT_EQ(back.lid, address.lid);
     EXPECT_EQ(back.gid, address.gid);
+    EXPECT_EQ(back.route_header, address.route_header);
   }
 }
 
@@ -54,8 +63,9 @@ TEST(VerbsAddress, RefusesOtherLengthsAndVersions) {
   bytes.length = 0;
   EXPECT_FALSE(refusal(bytes).empty());
   bytes = encode(roce());
-  bytes.bytes[0] = std::byte{2};
-  EXPECT_NE(refusal(bytes).find("version 2"), std::string::npos);
+  bytes.bytes[0] = std::byte{1};
+  EXPECT_EQ(refusal(bytes),
+            "a verbs address of version 1 and fabric 3: this openlapi knows version 2 and fabrics 1 to 3");
   bytes = encode(roce());
   bytes.bytes[14] = std::byte{1};
   EXPECT_FALSE(refusal(bytes).empty());
@@ -75,8 +85,6 @@ TEST(VerbsAddress, RefusesNumbersThatNoTaskHas) {
   refused(
       roce(), [](Address& a) { a.queue_pair = 0xffffff; }, "queue pair");
   refused(
-      roce(), [](Address& a) { a.queue_pair = 0x1000002; }, "queue pair");
-  refused(
       roce(), [](Address& a) { a.qkey = 0x80000001; }, "Q_Key");
   refused(
       roce(), [](Address& a) { a.gid = {}; }, "GID");
@@ -88,6 +96,13 @@ TEST(VerbsAddress, RefusesNumbersThatNoTaskHas) {
       infiniband(), [](Address& a) { a.lid = 0xc001; }, "LID");
   refused(
       infiniband(), [](Address& a) { a.lid = 0, a.gid = {}; }, "neither");
+  refused(
+      demanding(), [](Address& a) { a.gid = {}; }, "flag");
+  refused(
+      roce(), [](Address& a) { a.route_header = true; }, "flag");
+  PeerAddress bytes = encode(demanding());
+  bytes.bytes[7] = std::byte{2};
+  EXPECT_NE(refusal(bytes).find("flags that are unknown"), std::string::npos) << refusal(bytes);
 }
 
 TEST(VerbsAddress, RandomBytesAreRefusedOrSound) {
@@ -137,6 +152,31 @@ TEST(VerbsAddress, InfinibandNeedsARouteHeaderBetweenSubnets) {
   other = infiniband();
   other.lid = 0;
   EXPECT_TRUE(needs_global_route(infiniband(), other));
+}
+
+TEST(VerbsAddress, APortThatDemandsARouteHeaderGetsItInBothDirections) {
+  EXPECT_TRUE(needs_global_route(infiniband(), demanding()));
+  EXPECT_TRUE(needs_global_route(demanding(), infiniband()));
+  std::string error;
+  EXPECT_TRUE(compatible(infiniband(), demanding(), error)) << error;
+  EXPECT_EQ(next_lid(infiniband(), demanding()), demanding().lid);
+}
+
+// The LID in its address means nothing in this subnet.
+TEST(VerbsAddress, APeerInAnotherSubnetIsReachedThroughAKnownRouterOnly) {
+  Address far = infiniband();
+  far.gid[7] = 1;
+  std::string error;
+  EXPECT_FALSE(compatible(infiniband(), far, error));
+  EXPECT_NE(error.find("another InfiniBand subnet"), std::string::npos) << error;
+  EXPECT_NE(error.find("LID of a router"), std::string::npos) << error;
+  EXPECT_NE(error.find(to_text(far.gid)), std::string::npos) << error;
+  EXPECT_EQ(next_lid(infiniband(), far), 0);
+  far.gid = {0xfe, 0xc0, 0, 0, 0x2, 0x9, 0, 1, 1};
+  EXPECT_TRUE(compatible(infiniband(), far, error)) << error;
+  EXPECT_EQ(next_lid(infiniband(), far), 0x209);
+  EXPECT_TRUE(needs_global_route(infiniband(), far));
+  EXPECT_EQ(next_lid(far, far), far.lid) << "within its own subnet";
 }
 
 TEST(VerbsAddress, KindsOfGidsAreTold) {
