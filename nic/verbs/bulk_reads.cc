@@ -71,9 +71,9 @@ void BulkReads::AdapterRegistrar::remove(const Region& region) {
 }
 
 std::unique_ptr<BulkReads> BulkReads::make(ibv_context& context, ibv_pd& domain, ibv_comp_channel& channel,
-                                           std::uint32_t port, ConnectionPath& path, const BulkLimits& limits) {
+                                           const PortPlace& place, ConnectionPath& path, const BulkLimits& limits) {
   std::unique_ptr<BulkReads> made(new BulkReads(domain, path, limits));
-  if (!made->open(context, channel, port)) return nullptr;
+  if (!made->open(context, channel, place)) return nullptr;
   return made;
 }
 
@@ -92,11 +92,11 @@ BulkReads::BulkReads(ibv_pd& domain, ConnectionPath& path, const BulkLimits& lim
 // The adapter must have let go of the memory before it is deregistered.
 BulkReads::~BulkReads() { connections_.clear(); }
 
-bool BulkReads::open(ibv_context& context, ibv_comp_channel& channel, std::uint32_t port) {
+bool BulkReads::open(ibv_context& context, ibv_comp_channel& channel, const PortPlace& place) {
   ibv_device_attr device{};
   ibv_port_attr attributes{};
   if (ibv_query_device(&context, &device) != 0) return false;
-  if (ibv_query_port(&context, static_cast<std::uint8_t>(port), &attributes) != 0) return false;
+  if (ibv_query_port(&context, static_cast<std::uint8_t>(place.port), &attributes) != 0) return false;
   const int at_a_time = std::min(device.max_qp_rd_atom, device.max_qp_init_rd_atom);
   if (at_a_time < 1 || device.max_qp_wr < static_cast<int>(kPiecesAtATime)) return false;
   // Twice: what a queue pair that was given up has left behind lies there, too.
@@ -108,7 +108,7 @@ bool BulkReads::open(ibv_context& context, ibv_comp_channel& channel, std::uint3
       .context = &context,
       .domain = &registrar_.domain,
       .completions = completions_.get(),
-      .port = port,
+      .place = place,
       .reads = static_cast<std::uint8_t>(std::min<std::uint32_t>(kPiecesAtATime, static_cast<unsigned>(at_a_time))),
       .queue_length = kPiecesAtATime};
   longest_piece_ = attributes.max_msg_sz;

@@ -50,7 +50,7 @@ class BulkReads final : public BulkMemory {
  public:
   // Null: the adapter cannot do it (no RDMA READ, or no room for its queues).
   static std::unique_ptr<BulkReads> make(ibv_context& context, ibv_pd& domain, ibv_comp_channel& channel,
-                                         std::uint32_t port, ConnectionPath& path, const BulkLimits& limits);
+                                         const PortPlace& place, ConnectionPath& path, const BulkLimits& limits);
   ~BulkReads() override;
 
   bool reachable(PeerIndex peer) override;
@@ -128,7 +128,7 @@ class BulkReads final : public BulkMemory {
   };
 
   BulkReads(ibv_pd& domain, ConnectionPath& path, const BulkLimits& limits);
-  bool open(ibv_context& context, ibv_comp_channel& channel, std::uint32_t port);
+  bool open(ibv_context& context, ibv_comp_channel& channel, const PortPlace& place);
 
   // bulk_reads.cc
   RegistrationCache::Entry* acquire_for_read(void* local, std::size_t length, const MemoryRange& around);

@@ -37,7 +37,7 @@ bool PacketConnections::open() {
               .domain = setting_.domain,
               .completions = completions_.get(),
               .arrivals = setting_.arrivals,
-              .port = setting_.port,
+              .place = setting_.place,
               .purpose = ConnectionMessage::Purpose::packets,
               .queue_length = kSlots,
               .pieces = setting_.pieces,

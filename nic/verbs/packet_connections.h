@@ -48,7 +48,7 @@ struct PacketConnectionSetting {
   ibv_context* context = nullptr;
   ibv_pd* domain = nullptr;
   ibv_cq* arrivals = nullptr;  // the transport's, of datagrams as well
-  std::uint32_t port = 1;
+  PortPlace place{};
   std::uint32_t max_packet = 0;     // bytes
   std::uint32_t receive_slots = 0;  // of the shared receive queue
   std::uint32_t pieces = 1;         // of a send request

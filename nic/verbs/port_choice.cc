@@ -69,6 +69,24 @@ std::optional<GidFacts> choose_gid(const PortFacts& port, std::int32_t wanted, s
   return std::nullopt;
 }
 
+std::optional<PartitionFacts> choose_partition(const PortFacts& port, std::uint16_t wanted, std::string& reason) {
+  if (port.ethernet && (wanted == 0 || wanted == partition_of(kDefaultPartition))) return PartitionFacts{};
+  std::optional<PartitionFacts> best;
+  std::string present;
+  for (const PartitionFacts& entry : port.partitions) {
+    if (partition_of(entry.key) == 0) continue;
+    present += (present.empty() ? "" : ", ") + key_text(entry.key);
+    if (wanted != 0 && wanted != partition_of(entry.key)) continue;
+    const bool better = !best || ((entry.key & kFullMember) != 0 && (best->key & kFullMember) == 0);
+    if (better) best = entry;
+  }
+  if (best) return best;
+  if (port.ethernet) present = key_text(kDefaultPartition);
+  reason = wanted == 0 ? "is in no partition: its subnet manager has given it no P_Key"
+                       : "is not in partition " + key_text(wanted) + "; it has " + (present.empty() ? "none" : present);
+  return std::nullopt;
+}
+
 std::optional<PortChoice> choose_port(std::span<const PortFacts> ports, const PortPreference& preference,
                                       std::string& reason) {
   std::optional<PortChoice> chosen;
@@ -84,8 +102,10 @@ std::optional<PortChoice> choose_port(std::span<const PortFacts> ports, const Po
     }
     if (why.empty() && !port.active) why = "is not active but " + port.state;
     if (why.empty()) gid = choose_gid(port, preference.gid_index, why);
-    if (gid && (!chosen || comes_before(port, ports[chosen->which]))) chosen = PortChoice{i, *gid};
-    if (!gid) {
+    std::optional<PartitionFacts> partition;
+    if (gid) partition = choose_partition(port, preference.partition, why);
+    if (partition && (!chosen || comes_before(port, ports[chosen->which]))) chosen = PortChoice{i, *gid, *partition};
+    if (!partition) {
       const std::string place = port.problem.empty() ? " port " + std::to_string(port.port) : "";
       refused += (refused.empty() ? "" : "; ") + port.device + place + " " + why;
     }

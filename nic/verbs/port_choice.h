@@ -2,6 +2,8 @@
 //
 // Port: the one that the user named; otherwise the first usable one in this order: InfiniBand before RoCE, then device
 // names (mlx5_2 before mlx5_10), then port numbers. So identical machines choose identical ports.
+// Partition: the one that the user named; otherwise, in the order of the port's table, the first of which it is a full
+// member, or else the first of all. RoCE has one.
 // GID: the index that the user named; otherwise index 0 on InfiniBand, and on RoCE the lowest index of the best kind:
 // RoCE v2 over IPv4, RoCE v2 over a global IPv6 address, RoCE v2 over a link-local one, then RoCE v1 in the same order.
 #pragma once
@@ -22,6 +24,11 @@ struct GidFacts {
   Gid gid{};
 };
 
+struct PartitionFacts {
+  std::uint16_t index = 0;
+  std::uint16_t key = kDefaultPartition;
+};
+
 struct PortFacts {
   std::string device;
   std::uint32_t port = 1;
@@ -33,7 +40,7 @@ struct PortFacts {
   std::uint32_t mtu = 0;  // active one, bytes
   std::uint16_t lid = 0;
   bool route_header = false;    // of InfiniBand: every packet needs one
-  std::uint16_t partition = 0;  // of InfiniBand: the one that packets are sent in
+  std::vector<PartitionFacts> partitions;  // of InfiniBand: all that are set
   std::vector<GidFacts> gids;  // all that are set
 };
 
@@ -41,6 +48,7 @@ struct PortPreference {
   std::string device;           // empty: any
   std::uint32_t port = 0;       // 0: any
   std::int32_t gid_index = -1;  // negative: by the rule
+  std::uint16_t partition = 0;  // 15 bits; 0: by the rule
 };
 
 // By the rule for ports, whether they are usable or not.
@@ -49,9 +57,13 @@ bool comes_before(const PortFacts& left, const PortFacts& right);
 // The GID that the rule gives, or the one at the wanted index. Nothing: `reason` says why.
 std::optional<GidFacts> choose_gid(const PortFacts& port, std::int32_t wanted, std::string& reason);
 
+// The same of the partition.
+std::optional<PartitionFacts> choose_partition(const PortFacts& port, std::uint16_t wanted, std::string& reason);
+
 struct PortChoice {
   std::size_t which = 0;  // index of the chosen port
   GidFacts gid;
+  PartitionFacts partition;
 };
 
 // Nothing: `reason` names every candidate port and says why it cannot be used.

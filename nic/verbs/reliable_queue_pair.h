@@ -10,6 +10,12 @@
 
 namespace openlapi::verbs {
 
+// What the port's tables have of a transport.
+struct PortPlace {
+  std::uint32_t port = 1;
+  std::uint16_t partition_index = 0;
+};
+
 // For one adapter and port; the same for all of a transport's connections of one purpose.
 struct ReliableSetting {
   ibv_context* context = nullptr;
@@ -17,7 +23,7 @@ struct ReliableSetting {
   ibv_cq* completions = nullptr;  // of what is posted here
   ibv_cq* arrivals = nullptr;     // null: nothing arrives
   ibv_srq* shared = nullptr;      // the shared queue that packets arrive in; null: none arrive
-  std::uint32_t port = 1;
+  PortPlace place{};
   ConnectionMessage::Purpose purpose = ConnectionMessage::Purpose::reads;
   std::uint8_t reads = 1;          // most READs at a time, both as reader and as the one that is read
   std::uint32_t queue_length = 1;  // requests that can be posted to one queue pair

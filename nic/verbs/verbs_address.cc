@@ -25,6 +25,7 @@ const char* fault_of(const Address& address) {
   const bool has_gid = !is_zero(address.gid) && address.gid[0] != 0xff;
   if (address.fabric != Fabric::infiniband && (address.lid != 0 || !has_gid)) return "no GID of a port";
   if (address.lid == 0 && !has_gid) return "neither a LID nor a GID";
+  if (partition_of(address.partition_key) == 0) return "a P_Key of no partition";
   if (address.route_header && (!has_gid || address.fabric != Fabric::infiniband)) return "a flag that it cannot have";
   return nullptr;
 }
@@ -67,6 +68,12 @@ std::string to_text(const Gid& gid) {
   return text;
 }
 
+std::string key_text(std::uint16_t key) {
+  char text[8];
+  std::snprintf(text, sizeof text, "0x%04x", static_cast<unsigned>(key));
+  return text;
+}
+
 PeerAddress encode(const Address& address) {
   PeerAddress bytes;
   store_little(&bytes.bytes[0], kAddressVersion);
@@ -75,6 +82,7 @@ PeerAddress encode(const Address& address) {
   store_little(&bytes.bytes[4], address.queue_pair | (address.route_header ? kRouteHeaderFlag : 0) << 24);
   store_little(&bytes.bytes[8], address.qkey);
   store_little(&bytes.bytes[12], address.lid);
+  store_little(&bytes.bytes[14], address.partition_key);
   for (std::size_t i = 0; i < address.gid.size(); ++i) bytes.bytes[16 + i] = static_cast<std::byte>(address.gid[i]);
   bytes.length = kAddressLength;
   return bytes;
@@ -89,7 +97,7 @@ bool decode(const PeerAddress& bytes, Address& address, std::string& error) {
   const auto version = load_little<std::uint8_t>(&bytes.bytes[0]);
   const auto fabric = load_little<std::uint8_t>(&bytes.bytes[1]);
   const auto flags = load_little<std::uint8_t>(&bytes.bytes[7]);
-  if (version != kAddressVersion || fabric < 1 || fabric > 3 || load_little<std::uint16_t>(&bytes.bytes[14]) != 0) {
+  if (version != kAddressVersion || fabric < 1 || fabric > 3) {
     error = "a verbs address of version " + std::to_string(version) + " and fabric " + std::to_string(fabric) +
             ": this openlapi knows version " + std::to_string(kAddressVersion) + " and fabrics 1 to 3";
     return false;
@@ -100,7 +108,8 @@ bool decode(const PeerAddress& bytes, Address& address, std::string& error) {
              .qkey = load_little<std::uint32_t>(&bytes.bytes[8]),
              .lid = load_little<std::uint16_t>(&bytes.bytes[12]),
              .gid = {},
-             .route_header = flags == kRouteHeaderFlag};
+             .route_header = flags == kRouteHeaderFlag,
+             .partition_key = load_little<std::uint16_t>(&bytes.bytes[14])};
   for (std::size_t i = 0; i < address.gid.size(); ++i) {
     address.gid[i] = std::to_integer<std::uint8_t>(bytes.bytes[16 + i]);
   }
@@ -128,16 +137,23 @@ std::uint16_t next_lid(const Address& from, const Address& to) {
 
 bool compatible(const Address& from, const Address& to, std::string& error) {
   const bool same_kind = from.fabric == Fabric::infiniband || is_ipv4(from.gid) == is_ipv4(to.gid);
-  if (from.fabric == to.fabric && same_kind) {
-    if (from.fabric != Fabric::infiniband || in_one_subnet(from, to) || next_lid(from, to) != 0) return true;
-    error = "the peer's port is in another InfiniBand subnet (GID " + to_text(to.gid) + ") than this one (GID " +
-            to_text(from.gid) + "), and the LID of a router to it is not known: both ports need to be in one subnet, " +
-            "or GIDs that have the router's LID in them (fec0::/32)";
+  if (from.fabric != to.fabric || !same_kind) {
+    error = "the peer's port speaks " + std::string(to_text(to.fabric)) + " (GID " + to_text(to.gid) + "), this one " +
+            std::string(to_text(from.fabric)) + " (GID " + to_text(from.gid) +
+            "): both ends need the same fabric and the same kind of GID";
     return false;
   }
-  error = "the peer's port speaks " + std::string(to_text(to.fabric)) + " (GID " + to_text(to.gid) + "), this one " +
-          std::string(to_text(from.fabric)) + " (GID " + to_text(from.gid) +
-          "): both ends need the same fabric and the same kind of GID";
+  const bool one_partition = partition_of(from.partition_key) == partition_of(to.partition_key);
+  if (!one_partition || ((from.partition_key | to.partition_key) & kFullMember) == 0) {
+    error = "the peer's port has P_Key " + key_text(to.partition_key) + ", this one " + key_text(from.partition_key) +
+            ": both ends need the same partition, and one of them to be a full member of it (0x8000); "
+            "OPENLAPI_VERBS_PKEY chooses one";
+    return false;
+  }
+  if (from.fabric != Fabric::infiniband || in_one_subnet(from, to) || next_lid(from, to) != 0) return true;
+  error = "the peer's port is in another InfiniBand subnet (GID " + to_text(to.gid) + ") than this one (GID " +
+          to_text(from.gid) + "), and the LID of a router to it is not known: both ports need to be in one subnet, " +
+          "or GIDs that have the router's LID in them (fec0::/32)";
   return false;
 }
 

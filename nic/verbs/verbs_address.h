@@ -9,7 +9,7 @@
 //   7       1      flags: 1 packets from and to this port need a route header, whatever their way; others are zero
 //   8       4      Q_Key that packets to it carry; its highest bit is clear (that bit means "the sender's own")
 //   12      2      LID, 0: none (always with RoCE)
-//   14      2      zero
+//   14      2      P_Key of the port: 15 bits of the partition, the highest bit: a full member of it
 //   16      16     GID
 #pragma once
 
@@ -30,6 +30,12 @@ bool is_ipv4(const Gid& gid);        // ::ffff:a.b.c.d
 bool is_link_local(const Gid& gid);  // fe80::/64
 std::string to_text(const Gid& gid);
 
+// P_Keys. Two members of a partition of which neither is a full one do not reach each other.
+inline constexpr std::uint16_t kFullMember = 0x8000;
+inline constexpr std::uint16_t kDefaultPartition = 0xffff;  // RoCE's only one
+constexpr std::uint16_t partition_of(std::uint16_t key) { return static_cast<std::uint16_t>(key & 0x7fff); }
+std::string key_text(std::uint16_t key);  // 0x8001
+
 struct Address {
   Fabric fabric = Fabric::infiniband;
   std::uint32_t mtu = 0;
@@ -38,6 +44,7 @@ struct Address {
   std::uint16_t lid = 0;
   Gid gid{};
   bool route_header = false;  // of InfiniBand: the port takes no packets without one
+  std::uint16_t partition_key = kDefaultPartition;
 };
 
 inline constexpr std::uint32_t kSmallestMtu = 1024;  // bytes; the engine needs packets of so much
@@ -60,8 +67,8 @@ std::uint16_t router_of(const Gid& gid);
 // Where packets to `to` go within the subnet of `from`: to its own LID, or to that of a router.
 std::uint16_t next_lid(const Address& from, const Address& to);
 
-// Whether packets from `from` can reach `to` at all: the same fabric, the same kind of GID, and on InfiniBand one
-// subnet or a router that is known. False: a reason.
+// Whether packets from `from` can reach `to` at all: the same fabric, the same kind of GID, one partition, and on
+// InfiniBand one subnet or a router that is known. False: a reason.
 bool compatible(const Address& from, const Address& to, std::string& error);
 
 // Whether packets need a global route header: always with RoCE; on InfiniBand when one of the ports demands it, or `to`

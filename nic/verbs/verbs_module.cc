@@ -49,9 +49,10 @@ ModuleDevice describe(const PortReport& report) {
   if (report.gid) {
     device.state += ", " + std::string(to_text(report.gid->fabric)) + ", GID " + std::to_string(report.gid->index) +
                     " (" + to_text(report.gid->gid) + ")";
+    if (!port.ethernet) device.state += ", P_Key " + key_text(report.partition.key);
     device.eligible = true;
     device.kernel_name = port.device;
-    add_network(report.gid->fabric, report.gid->gid, port.partition, device);
+    add_network(report.gid->fabric, report.gid->gid, partition_of(report.partition.key), device);
   }
   return device;
 }
@@ -89,12 +90,19 @@ bool configure(const ModuleRequest& request, VerbsConfig& config, std::string& r
   config.link_status = true;  // also of the only adapter, whose address may change
   config.tasks = request.tasks;
   if (packets == kPacketsThroughConnections) config.connection_limits.packets_before_asking = 1;
-  return parse_preference(request.device, config.port, reason);
+  if (!parse_preference(request.device, config.port, reason)) return false;
+  config.port.partition = partition_key(request.variable(kPartitionVariable)).value_or(0);
+  return true;
 }
 
-std::vector<ModuleDevice> VerbsModule::devices(const ModuleRequest&, std::string& reason) {
+std::vector<ModuleDevice> VerbsModule::devices(const ModuleRequest& request, std::string& reason) {
   std::vector<ModuleDevice> devices;
-  for (const PortReport& report : report_ports(reason)) devices.push_back(describe(report));
+  VerbsConfig config;
+  std::string ignored;
+  ModuleRequest any = request;
+  any.device.clear();
+  configure(any, config, ignored);
+  for (const PortReport& report : report_ports(config.port, reason)) devices.push_back(describe(report));
   return devices;
 }
 

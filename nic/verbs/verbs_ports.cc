@@ -76,6 +76,16 @@ std::vector<GidFacts> gids_of(ibv_context& context, std::uint32_t port, std::siz
   return gids;
 }
 
+std::vector<PartitionFacts> partitions_of(ibv_context& context, std::uint32_t port, std::uint16_t length) {
+  std::vector<PartitionFacts> partitions;
+  for (std::uint16_t index = 0; index < length; ++index) {
+    __be16 key = 0;
+    if (ibv_query_pkey(&context, static_cast<std::uint8_t>(port), index, &key) != 0) continue;
+    if (partition_of(be16toh(key)) != 0) partitions.push_back({index, be16toh(key)});
+  }
+  return partitions;
+}
+
 PortFacts facts_of(ibv_context& context, std::uint32_t port, std::size_t gids) {
   PortFacts facts;
   facts.device = ibv_get_device_name(context.device);
@@ -92,10 +102,7 @@ PortFacts facts_of(ibv_context& context, std::uint32_t port, std::size_t gids) {
   facts.lid = facts.ethernet ? std::uint16_t{0} : attributes.lid;
   facts.route_header = !facts.ethernet && (attributes.flags & IBV_QPF_GRH_REQUIRED) != 0;
   facts.gids = gids_of(context, port, gids);
-  __be16 key = 0;
-  if (!facts.ethernet && ibv_query_pkey(&context, static_cast<std::uint8_t>(port), 0, &key) == 0) {
-    facts.partition = be16toh(key) & 0x7fff;  // the highest bit tells who is a full member
-  }
+  if (!facts.ethernet) facts.partitions = partitions_of(context, port, attributes.pkey_tbl_len);
   return facts;
 }
 
@@ -156,17 +163,18 @@ DeviceContext open_device(const std::string& name, std::string& reason) {
   return nullptr;
 }
 
-std::vector<PortReport> report_ports(std::string& reason) {
+std::vector<PortReport> report_ports(const PortPreference& preference, std::string& reason) {
   std::vector<PortFacts> ports = find_ports({}, reason);
   std::ranges::stable_sort(ports, comes_before);
   std::string ignored;
-  const std::optional<PortChoice> choice = choose_port(ports, {}, ignored);
+  const std::optional<PortChoice> choice = choose_port(ports, preference, ignored);
   std::vector<PortReport> reports;
   for (const PortFacts& port : ports) {
-    PortReport report{.facts = port, .gid = {}, .reason = {}};
+    PortReport report{.facts = port, .gid = {}, .partition = {}, .reason = {}};
     std::string why;
-    if (const auto own = choose_port({&port, 1}, {}, why)) {
+    if (const auto own = choose_port({&port, 1}, preference, why)) {
       report.gid = own->gid;
+      report.partition = own->partition;
     } else {
       report.reason = why;
     }

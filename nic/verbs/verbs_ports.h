@@ -21,11 +21,12 @@ DeviceContext open_device(const std::string& name, std::string& reason);
 struct PortReport {
   PortFacts facts;
   std::optional<GidFacts> gid;  // the one that would be used
+  PartitionFacts partition;     // the same
   std::string reason;           // why the port cannot be used; empty: it can
   bool chosen = false;          // what is used when the user names none
 };
 
-// In the order of the rule (port_choice.h). Empty, and a reason: there is no RDMA device.
-std::vector<PortReport> report_ports(std::string& reason);
+// In the order of the rule (port_choice.h), with this preference. Empty, and a reason: there is no RDMA device.
+std::vector<PortReport> report_ports(const PortPreference& preference, std::string& reason);
 
 }  // namespace openlapi::verbs

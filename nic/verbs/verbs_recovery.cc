@@ -54,7 +54,7 @@ void VerbsTransport::renew(PeerIndex peer) {
 // From the reset state to one in which it sends and receives. 0, or the error number.
 int VerbsTransport::make_ready() {
   ibv_qp_attr start{};
-  start.pkey_index = 0;
+  start.pkey_index = partition_index_;
   start.port_num = static_cast<std::uint8_t>(port_);
   start.qkey = local_.qkey;
   int error = modify(*queue_pair_, IBV_QPS_INIT, start, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);

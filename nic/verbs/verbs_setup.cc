@@ -84,14 +84,15 @@ bool VerbsTransport::choose(VerbsSetupError& error) {
   device_ = port.device;
   port_ = port.port;
   gid_index_ = choice->gid.index;
-  partition_ = port.partition;
+  partition_index_ = choice->partition.index;
   local_ = {.fabric = choice->gid.fabric,
             .mtu = round_down_mtu(config_.mtu == 0 ? port.mtu : std::min(config_.mtu, port.mtu)),
             .queue_pair = 0,
             .qkey = random_qkey(),
             .lid = port.lid,
             .gid = choice->gid.gid,
-            .route_header = port.route_header};
+            .route_header = port.route_header,
+            .partition_key = choice->partition.key};
   context_ = verbs::open_device(device_, reason);
   if (!context_) return refuse(error, Kind::system, errno, device_ + " " + reason);
   return true;
@@ -166,14 +167,15 @@ bool VerbsTransport::open_rings(VerbsSetupError& error) {
 // What the adapter cannot do is done with datagrams.
 void VerbsTransport::open_powers() {
   if (config_.bulk) {
-    bulk_ = verbs::BulkReads::make(*context_, *domain_, *channel_, port_, *this, config_.bulk_limits);
+    bulk_ =
+        verbs::BulkReads::make(*context_, *domain_, *channel_, {port_, partition_index_}, *this, config_.bulk_limits);
   }
   if (config_.link_status) watch_port();
   if (!config_.connections) return;
   connections_ = verbs::PacketConnections::make({.context = context_.get(),
                                                  .domain = domain_.get(),
                                                  .arrivals = receive_completions_.get(),
-                                                 .port = port_,
+                                                 .place = {port_, partition_index_},
                                                  .max_packet = local_.mtu,
                                                  .receive_slots = config_.receive_slots,
                                                  .pieces = send_pieces_,

@@ -93,7 +93,7 @@ class VerbsTransport final : public Transport,
   const std::string& device() const { return device_; }
   std::uint32_t port() const { return port_; }
   std::uint32_t gid_index() const { return gid_index_; }
-  std::uint16_t partition() const { return partition_; }
+  std::uint16_t partition() const { return verbs::partition_of(local_.partition_key); }
   const verbs::Address& address() const { return local_; }
   bool has_link() const;  // asks the driver
   const verbs::BulkReads* bulk() const { return bulk_.get(); }
@@ -172,7 +172,7 @@ class VerbsTransport final : public Transport,
   std::string device_;
   std::uint32_t port_ = 0;
   std::uint32_t gid_index_ = 0;
-  std::uint16_t partition_ = 0;    // of InfiniBand
+  std::uint16_t partition_index_ = 0;
   std::uint32_t send_pieces_ = 1;  // of a request
   verbs::Address local_;
 

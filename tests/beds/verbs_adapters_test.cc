@@ -69,5 +69,37 @@ TEST_F(VerbsAdapters, APeerInAnotherInfiniBandSubnetIsRefusedWithTheReason) {
   EXPECT_NE(error.find("another InfiniBand subnet"), std::string::npos) << error;
 }
 
+// Index 0 has the default partition, of which the port is a limited member: no two of them reach each other in it.
+TEST_F(VerbsAdapters, TheFirstPartitionOfAFullMemberIsUsed) {
+  adapter_shim.infiniband = true;
+  adapter_shim.partitions = {0x7fff, 0, 0x8011, 0x8012};
+  bed_has_bulk = true;
+  bed_connects_after = 1;
+  {
+    VerbsPair pair;
+    EXPECT_EQ(pair.left->address().partition_key, 0x8011);
+    expect_exchange(pair);
+    EXPECT_NE(pair.left->connections()->counters().packets_sent, 0u);
+  }
+  bed_has_bulk = false;
+  bed_connects_after = 0;
+  const std::vector<std::uint16_t> indices = requests_of_adapter().partitions;
+  EXPECT_GE(indices.size(), 4u);
+  for (const std::uint16_t index : indices) EXPECT_EQ(index, 2);
+}
+
+TEST_F(VerbsAdapters, PeersInDifferentPartitionsAreRefusedAtBothEnds) {
+  adapter_shim.infiniband = true;
+  adapter_shim.partitions = {0x8011};
+  const VerbsPointer left = open_well("rxe0");
+  adapter_shim.partitions = {0x8012};
+  const VerbsPointer right = open_well("rxe1");
+  std::string error;
+  EXPECT_FALSE(left->add_peer(1, right->local_address(), error));
+  EXPECT_NE(error.find("the peer's port has P_Key 0x8012, this one 0x8011"), std::string::npos) << error;
+  EXPECT_FALSE(right->add_peer(0, left->local_address(), error));
+  EXPECT_NE(error.find("the peer's port has P_Key 0x8011, this one 0x8012"), std::string::npos) << error;
+}
+
 }  // namespace
 }  // namespace openlapi::test

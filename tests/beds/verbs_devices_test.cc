@@ -25,7 +25,7 @@ TEST(VerbsDevices, TheRuleChoosesTheFirstPortAndItsIpv4Gid) {
 
 TEST(VerbsDevices, AreReported) {
   std::string reason;
-  const auto reports = verbs::report_ports(reason);
+  const auto reports = verbs::report_ports({}, reason);
   ASSERT_EQ(reports.size(), 2u) << reason;
   EXPECT_TRUE(reports[0].chosen);
   EXPECT_FALSE(reports[1].chosen);

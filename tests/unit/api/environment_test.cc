@@ -369,6 +369,17 @@ TEST(Environment, PacketsOverRdmaGoAsOneOfThreeWordsSays) {
   EXPECT_EQ(error.message(), "OPENLAPI_VERBS_PACKETS=xrc: allowed is one of auto ud rc (in either case)");
 }
 
+TEST(Environment, PartitionsAreHexadecimalNumbers) {
+  EXPECT_EQ(accepted({{"OPENLAPI_VERBS_PKEY", "0x8001"}}).module_variables.at("OPENLAPI_VERBS_PKEY"), "0x8001");
+  for (const char* right : {"7fff", "0xFFFF", "1", "0X0002"}) accepted({{"OPENLAPI_VERBS_PKEY", right}});
+  for (const char* wrong : {"0", "0x8000", "0x10000", "0x", "key", "-1", "1 "}) {
+    const SettingError error = refused({{"OPENLAPI_VERBS_PKEY", wrong}});
+    EXPECT_EQ(error.kind, FailureKind::setting) << wrong;
+    EXPECT_NE(error.message().find("allowed is a hexadecimal number from 0x1 to 0xffff"), std::string::npos)
+        << error.message();
+  }
+}
+
 TEST(EnvironmentReport, ListsEveryVariableOnce) {
   const std::set<std::string> expected{"MP_MSG_API",
                                        "MP_EUILIB",
@@ -405,7 +416,8 @@ TEST(EnvironmentReport, ListsEveryVariableOnce) {
                                        "OPENLAPI_PACKET_AUTH",
                                        "OPENLAPI_THREAD_CPU",
                                        "OPENLAPI_THREAD_POLICY",
-                                       "OPENLAPI_VERBS_PACKETS"};
+                                       "OPENLAPI_VERBS_PACKETS",
+                                       "OPENLAPI_VERBS_PKEY"};
   const auto report = report_settings(reader({}));
   std::set<std::string> listed;
   for (const SettingReport& row : report) {

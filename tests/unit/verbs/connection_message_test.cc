@@ -20,9 +20,10 @@ const ConnectionMessage kAccept{.kind = ConnectionMessage::Kind::accept,
                                             .gid = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 77, 0, 1}}};
 
 TEST(ConnectionMessage, HasTheseBytes) {
-  const std::vector<unsigned char> expected = {
-      1,    2, 16, 0, 0x56, 0x34, 0x12, 0, 0xef, 0xcd, 0xab, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7,    8,    2,  3,  0, 16,
-      0x11, 0, 0,  0, 0x22, 0,    0,    0, 0,    0,    0,    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 77, 0, 1};
+  const std::vector<unsigned char> expected = {1,    2, 16, 0, 0x56, 0x34, 0x12, 0, 0xef, 0xcd, 0xab, 0,    0, 0,
+                                               0,    0, 1,  2, 3,    4,    5,    6, 7,    8,    2,    3,    0, 16,
+                                               0x11, 0, 0,  0, 0x22, 0,    0,    0, 0,    0,    0xff, 0xff, 0, 0,
+                                               0,    0, 0,  0, 0,    0,    0,    0, 0xff, 0xff, 10,   77,   0, 1};
   const auto bytes = encode(kAccept);
   ASSERT_EQ(bytes.size(), expected.size());
   for (std::size_t i = 0; i < bytes.size(); ++i) EXPECT_EQ(std::to_integer<unsigned>(bytes[i]), expected[i]) << i;

@@ -19,6 +19,7 @@ PortFacts port(std::string device, bool ethernet, std::vector<GidFacts> gids, st
   facts.mtu = 4096;
   facts.lid = ethernet ? 0 : 7;
   facts.gids = std::move(gids);
+  if (!ethernet) facts.partitions = {{0, kDefaultPartition}};
   return facts;
 }
 
@@ -83,6 +84,34 @@ TEST(PortChoice, OrdersPorts) {
   down.active = false;
   EXPECT_EQ(chosen({down, roce("a1")}), "a1:1");
   EXPECT_EQ(chosen({port("a0", true, {}), roce("a1")}), "a1:1");
+}
+
+// Its index in the port's table, or what is said.
+std::string partition_of_port(std::vector<PartitionFacts> partitions, std::uint16_t wanted = 0) {
+  PortFacts facts = infiniband("mlx5_0");
+  facts.partitions = std::move(partitions);
+  std::string reason;
+  const auto choice = choose_port({&facts, 1}, {.device = {}, .partition = wanted}, reason);
+  return choice ? std::to_string(choice->partition.index) : reason;
+}
+
+TEST(PortChoice, TakesTheFirstPartitionOfWhichThePortIsAFullMember) {
+  EXPECT_EQ(partition_of_port({{0, 0xffff}, {1, 0x8001}}), "0");
+  EXPECT_EQ(partition_of_port({{0, 0x7fff}, {2, 0x8001}, {3, 0x8002}}), "2");
+  EXPECT_EQ(partition_of_port({{1, 0x7fff}, {2, 0x0001}}), "1") << "if of none";
+  EXPECT_EQ(partition_of_port({}), "mlx5_0 port 1 is in no partition: its subnet manager has given it no P_Key");
+}
+
+TEST(PortChoice, TakesThePartitionThatIsWantedOrSaysWhatThereIs) {
+  const std::vector<PartitionFacts> partitions = {{0, 0xffff}, {1, 0x0001}, {4, 0x8001}, {5, 0x8002}};
+  EXPECT_EQ(partition_of_port(partitions, 2), "5");
+  EXPECT_EQ(partition_of_port(partitions, 1), "4") << "as a full member";
+  EXPECT_EQ(partition_of_port(partitions, 3),
+            "mlx5_0 port 1 is not in partition 0x0003; it has 0xffff, 0x0001, 0x8001, 0x8002");
+  std::string reason;
+  EXPECT_TRUE(choose_partition(roce("rxe0"), 0x7fff, reason));
+  EXPECT_FALSE(choose_partition(roce("rxe0"), 1, reason));
+  EXPECT_EQ(reason, "is not in partition 0x0001; it has 0xffff");
 }
 
 TEST(PortChoice, SaysWhyNoPortCanBeUsed) {

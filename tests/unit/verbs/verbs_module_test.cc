@@ -49,6 +49,16 @@ TEST(VerbsModule, RefusesADeviceThatIsNotHere) {
   EXPECT_NE(module.open({.device = "rxe0:1:x"}).reason.find("'rxe0:1:x'"), std::string::npos);
 }
 
+TEST(VerbsModule, TakesTheValuesOfItsVariables) {
+  ModuleRequest request{.device = "mlx5_0:1:3"};
+  request.variables["OPENLAPI_VERBS_PKEY"] = "0x8001";
+  VerbsConfig config;
+  std::string reason;
+  ASSERT_TRUE(configure(request, config, reason)) << reason;
+  EXPECT_EQ(config.port.gid_index, 3);
+  EXPECT_EQ(config.port.partition, 1);
+}
+
 TEST(VerbsModule, FollowsTheAddressOfTheOnlyAdapterToo) {
   for (const bool one_of_several : {false, true}) {
     VerbsConfig config;
@@ -61,9 +71,10 @@ TEST(VerbsModule, FollowsTheAddressOfTheOnlyAdapterToo) {
 }
 
 PortReport report(const std::string& device, const Gid& gid, Fabric fabric, std::uint16_t partition = 0) {
-  PortReport made{.facts = {}, .gid = GidFacts{.index = 1, .fabric = fabric, .gid = gid}, .reason = {}};
+  PortReport made{
+      .facts = {}, .gid = GidFacts{.index = 1, .fabric = fabric, .gid = gid}, .partition = {}, .reason = {}};
   made.facts.device = device;
-  made.facts.partition = partition;
+  made.partition.key = partition;
   return made;
 }
 

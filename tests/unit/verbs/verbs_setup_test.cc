@@ -27,7 +27,7 @@ TEST(VerbsSetup, RefusesAnMtuThatIsTooSmall) {
 
 TEST(VerbsSetup, ReportsPortsOrSaysThatThereAreNone) {
   std::string reason;
-  const bool none = verbs::report_ports(reason).empty();
+  const bool none = verbs::report_ports({}, reason).empty();
   EXPECT_EQ(none, !reason.empty()) << reason;
 }
 
