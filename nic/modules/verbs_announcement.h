@@ -12,6 +12,8 @@ inline constexpr std::string_view kPacketServices[] = {"auto", kPacketsAsDatagra
 
 inline constexpr std::string_view kPacketsVariable = "OPENLAPI_VERBS_PACKETS";
 inline constexpr std::string_view kPartitionVariable = "OPENLAPI_VERBS_PKEY";
+inline constexpr std::string_view kServiceLevelVariable = "OPENLAPI_VERBS_SERVICE_LEVEL";
+inline constexpr std::string_view kTrafficClassVariable = "OPENLAPI_VERBS_TRAFFIC_CLASS";
 inline constexpr ModuleVariable kVariables[] = {
     {.name = kPacketsVariable,
      .meaning = "packets over RDMA: ud as datagrams, rc through connections, auto connects to peers that are sent much",
@@ -20,7 +22,17 @@ inline constexpr ModuleVariable kVariables[] = {
      .meaning = "the partition of InfiniBand that packets are sent in, by its P_Key",
      .text = "a hexadecimal number from 0x1 to 0xffff (its highest bit, membership, does not count)",
      .without = "the first one of which the port is a full member",
-     .accepts = [](std::string_view text) { return partition_key(text).has_value(); }}};
+     .accepts = [](std::string_view text) { return partition_key(text).has_value(); }},
+    {.name = kServiceLevelVariable,
+     .meaning = "the service level of packets over InfiniBand; over RoCE the priority of frames in a VLAN",
+     .text = "a number from 0 to 15",
+     .without = "0",
+     .accepts = [](std::string_view text) { return service_level(text).has_value(); }},
+    {.name = kTrafficClassVariable,
+     .meaning = "the traffic class (DSCP and ECN) of packets over RoCE v2, and between subnets of InfiniBand",
+     .text = "a number from 0 to 255",
+     .without = "over RoCE v2 what the system has set for the port, otherwise 106; over others 0",
+     .accepts = [](std::string_view text) { return traffic_class(text).has_value(); }}};
 
 inline constexpr ModuleAnnouncement kAnnouncement = {.name = "verbs",
                                                      .title = "RDMA",

@@ -91,6 +91,8 @@ bool configure(const ModuleRequest& request, VerbsConfig& config, std::string& r
   config.tasks = request.tasks;
   if (packets == kPacketsThroughConnections) config.connection_limits.packets_before_asking = 1;
   if (!parse_preference(request.device, config.port, reason)) return false;
+  config.service_level = service_level(request.variable(kServiceLevelVariable)).value_or(0);
+  config.traffic_class = traffic_class(request.variable(kTrafficClassVariable));
   config.port.partition = partition_key(request.variable(kPartitionVariable)).value_or(0);
   return true;
 }

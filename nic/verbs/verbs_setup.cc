@@ -7,6 +7,7 @@
 
 #include "dataplane/base/cancellation.h"
 #include "dataplane/base/random_number.h"
+#include "nic/verbs/traffic_class.h"
 #include "nic/verbs/verbs_ports.h"
 #include "nic/verbs/verbs_transport.h"
 
@@ -93,6 +94,7 @@ bool VerbsTransport::choose(VerbsSetupError& error) {
             .gid = choice->gid.gid,
             .route_header = port.route_header,
             .partition_key = choice->partition.key};
+  traffic_class_ = config_.traffic_class.value_or(verbs::system_traffic_class(device_, port_, choice->gid.fabric));
   context_ = verbs::open_device(device_, reason);
   if (!context_) return refuse(error, Kind::system, errno, device_ + " " + reason);
   return true;
@@ -204,7 +206,7 @@ ibv_ah_attr VerbsTransport::route_to_address(const verbs::Address& peer) const {
     std::copy(peer.gid.begin(), peer.gid.end(), route.grh.dgid.raw);
     route.grh.sgid_index = static_cast<std::uint8_t>(gid_index_);
     route.grh.hop_limit = 64;
-    route.grh.traffic_class = config_.traffic_class;
+    route.grh.traffic_class = traffic_class_;
   }
   return route;
 }

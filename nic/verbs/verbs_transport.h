@@ -15,6 +15,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,8 +38,8 @@ struct VerbsConfig {
   std::uint32_t mtu = 0;              // bytes, if smaller than the port's; 0: the port's
   std::uint32_t receive_slots = 512;  // packets that can wait; each takes one MTU of locked memory
   std::uint32_t send_slots = 256;     // packets that can be on their way out
-  std::uint8_t service_level = 0;     // InfiniBand
-  std::uint8_t traffic_class = 0;     // of the route header: RoCE's DSCP and ECN bits
+  std::uint8_t service_level = 0;     // of InfiniBand; of RoCE the priority of frames with a VLAN tag
+  std::optional<std::uint8_t> traffic_class = {};  // of the route header; none: traffic_class.h
   bool bulk = false;                  // use RDMA READ where the adapter can
   verbs::BulkLimits bulk_limits;
   bool connections = false;  // send packets through connections, too, where the adapter can
@@ -173,6 +174,7 @@ class VerbsTransport final : public Transport,
   std::uint32_t port_ = 0;
   std::uint32_t gid_index_ = 0;
   std::uint16_t partition_index_ = 0;
+  std::uint8_t traffic_class_ = 0;
   std::uint32_t send_pieces_ = 1;  // of a request
   verbs::Address local_;
 

@@ -10,7 +10,12 @@ namespace {
 class VerbsAdapters : public testing::Test {
  protected:
   VerbsAdapters() { forget_requests(); }
-  ~VerbsAdapters() override { adapter_shim = {}; }
+  ~VerbsAdapters() override {
+    adapter_shim = {};
+    bed_changes = nullptr;
+    bed_has_bulk = false;
+    bed_connects_after = 0;
+  }
 
   // Datagrams, and packets through connections, get through in both directions.
   void expect_exchange(VerbsPair& pair) {
@@ -81,8 +86,6 @@ TEST_F(VerbsAdapters, TheFirstPartitionOfAFullMemberIsUsed) {
     expect_exchange(pair);
     EXPECT_NE(pair.left->connections()->counters().packets_sent, 0u);
   }
-  bed_has_bulk = false;
-  bed_connects_after = 0;
   const std::vector<std::uint16_t> indices = requests_of_adapter().partitions;
   EXPECT_GE(indices.size(), 4u);
   for (const std::uint16_t index : indices) EXPECT_EQ(index, 2);
@@ -99,6 +102,36 @@ TEST_F(VerbsAdapters, PeersInDifferentPartitionsAreRefusedAtBothEnds) {
   EXPECT_NE(error.find("the peer's port has P_Key 0x8012, this one 0x8011"), std::string::npos) << error;
   EXPECT_FALSE(right->add_peer(0, left->local_address(), error));
   EXPECT_NE(error.find("the peer's port has P_Key 0x8011, this one 0x8012"), std::string::npos) << error;
+}
+
+TEST_F(VerbsAdapters, RoceV2HasTheUsualTrafficClass) {
+  bed_connects_after = 1;
+  VerbsPair pair;
+  expect_exchange(pair);
+  const AdapterRequests requests = requests_of_adapter();
+  ASSERT_FALSE(requests.handles.empty() || requests.routes.empty());
+  for (const ibv_ah_attr& handle : requests.handles) EXPECT_EQ(handle.grh.traffic_class, 106);
+  for (const ibv_ah_attr& route : requests.routes) EXPECT_EQ(route.grh.traffic_class, 106);
+}
+
+TEST_F(VerbsAdapters, ServiceLevelAndTrafficClassAreThoseThatAreWanted) {
+  bed_connects_after = 1;
+  bed_changes = [](VerbsConfig& config) {
+    config.service_level = 5;
+    config.traffic_class = 72;
+  };
+  VerbsPair pair;
+  expect_exchange(pair);
+  const AdapterRequests requests = requests_of_adapter();
+  ASSERT_FALSE(requests.handles.empty() || requests.routes.empty());
+  for (const ibv_ah_attr& handle : requests.handles) {
+    EXPECT_EQ(handle.sl, 5);
+    EXPECT_EQ(handle.grh.traffic_class, 72);
+  }
+  for (const ibv_ah_attr& route : requests.routes) {
+    EXPECT_EQ(route.sl, 5);
+    EXPECT_EQ(route.grh.traffic_class, 72);
+  }
 }
 
 }  // namespace

@@ -43,6 +43,7 @@ VerbsPointer open_on(const char* device, VerbsSetupError& error, std::uint32_t m
   config.bulk = bed_has_bulk;
   config.connections = bed_connects_after != 0;
   config.connection_limits = {.connections = bed_connections, .packets_before_asking = bed_connects_after};
+  if (bed_changes) bed_changes(config);
   return open_verbs_transport(config, error);
 }
 

@@ -33,6 +33,9 @@ inline std::uint32_t bed_connects_after = 0;
 // Connections that those may have to send through; twice as many to receive through.
 inline std::uint32_t bed_connections = 64;
 
+// What transports that are opened here do beyond that.
+inline std::function<void(VerbsConfig&)> bed_changes;
+
 VerbsPointer open_on(const char* device, VerbsSetupError& error, std::uint32_t mtu = 0);
 VerbsPointer open_well(const char* device, std::uint32_t mtu = 0);
 

@@ -52,7 +52,7 @@ MAY_INCLUDE = {
     "nic/dpdk": ["nic/modules", "dataplane/transport", "dataplane/base"],
     "nic/verbs": ["nic/modules", "dataplane/transport", "dataplane/base"],
     # What modules say of themselves while they are not loaded.
-    "nic/modules": [],
+    "nic/modules": ["dataplane/base"],
     "shm": ["dataplane/transport", "dataplane/base"],
     # What several of the parts of control need.
     "control/base": ["dataplane/base"],

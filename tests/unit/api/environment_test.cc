@@ -380,6 +380,16 @@ TEST(Environment, PartitionsAreHexadecimalNumbers) {
   }
 }
 
+TEST(Environment, ServiceLevelAndTrafficClassHaveBounds) {
+  for (const char* right : {"0", "15"}) accepted({{"OPENLAPI_VERBS_SERVICE_LEVEL", right}});
+  for (const char* right : {"0", "106", "255"}) accepted({{"OPENLAPI_VERBS_TRAFFIC_CLASS", right}});
+  EXPECT_EQ(refused({{"OPENLAPI_VERBS_SERVICE_LEVEL", "16"}}).message(),
+            "OPENLAPI_VERBS_SERVICE_LEVEL=16: allowed is a number from 0 to 15");
+  for (const char* wrong : {"256", "-1", "0x10", "high"}) {
+    EXPECT_EQ(refused({{"OPENLAPI_VERBS_TRAFFIC_CLASS", wrong}}).kind, FailureKind::setting) << wrong;
+  }
+}
+
 TEST(EnvironmentReport, ListsEveryVariableOnce) {
   const std::set<std::string> expected{"MP_MSG_API",
                                        "MP_EUILIB",
@@ -417,7 +427,9 @@ TEST(EnvironmentReport, ListsEveryVariableOnce) {
                                        "OPENLAPI_THREAD_CPU",
                                        "OPENLAPI_THREAD_POLICY",
                                        "OPENLAPI_VERBS_PACKETS",
-                                       "OPENLAPI_VERBS_PKEY"};
+                                       "OPENLAPI_VERBS_PKEY",
+                                       "OPENLAPI_VERBS_SERVICE_LEVEL",
+                                       "OPENLAPI_VERBS_TRAFFIC_CLASS"};
   const auto report = report_settings(reader({}));
   std::set<std::string> listed;
   for (const SettingReport& row : report) {

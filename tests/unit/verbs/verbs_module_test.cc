@@ -57,6 +57,13 @@ TEST(VerbsModule, TakesTheValuesOfItsVariables) {
   ASSERT_TRUE(configure(request, config, reason)) << reason;
   EXPECT_EQ(config.port.gid_index, 3);
   EXPECT_EQ(config.port.partition, 1);
+  EXPECT_EQ(config.service_level, 0);
+  EXPECT_FALSE(config.traffic_class) << "the system's";
+  request.variables["OPENLAPI_VERBS_SERVICE_LEVEL"] = "5";
+  request.variables["OPENLAPI_VERBS_TRAFFIC_CLASS"] = "0";
+  ASSERT_TRUE(configure(request, config, reason)) << reason;
+  EXPECT_EQ(config.service_level, 5);
+  EXPECT_EQ(config.traffic_class, 0);
 }
 
 TEST(VerbsModule, FollowsTheAddressOfTheOnlyAdapterToo) {
