@@ -14,6 +14,8 @@ inline constexpr std::string_view kPacketsVariable = "OPENLAPI_VERBS_PACKETS";
 inline constexpr std::string_view kPartitionVariable = "OPENLAPI_VERBS_PKEY";
 inline constexpr std::string_view kServiceLevelVariable = "OPENLAPI_VERBS_SERVICE_LEVEL";
 inline constexpr std::string_view kTrafficClassVariable = "OPENLAPI_VERBS_TRAFFIC_CLASS";
+inline constexpr std::string_view kGidPrefixVariable = "OPENLAPI_VERBS_GID_PREFIX";
+inline constexpr std::string_view kVlanVariable = "OPENLAPI_VERBS_VLAN";
 inline constexpr ModuleVariable kVariables[] = {
     {.name = kPacketsVariable,
      .meaning = "packets over RDMA: ud as datagrams, rc through connections, auto connects to peers that are sent much",
@@ -32,7 +34,17 @@ inline constexpr ModuleVariable kVariables[] = {
      .meaning = "the traffic class (DSCP and ECN) of packets over RoCE v2, and between subnets of InfiniBand",
      .text = "a number from 0 to 255",
      .without = "over RoCE v2 what the system has set for the port, otherwise 106; over others 0",
-     .accepts = [](std::string_view text) { return traffic_class(text).has_value(); }}};
+     .accepts = [](std::string_view text) { return traffic_class(text).has_value(); }},
+    {.name = kGidPrefixVariable,
+     .meaning = "the network of the GID that an RDMA port is used with",
+     .text = "ADDRESS/BITS, as 10.77.0.0/16 or fd77::/64",
+     .without = "any",
+     .accepts = [](std::string_view text) { return gid_prefix(text).has_value(); }},
+    {.name = kVlanVariable,
+     .meaning = "the VLAN of the GID that a RoCE port is used with",
+     .text = "a number from 1 to 4094, or 0 for none",
+     .without = "one without a VLAN before those with one",
+     .accepts = [](std::string_view text) { return vlan_number(text).has_value(); }}};
 
 inline constexpr ModuleAnnouncement kAnnouncement = {.name = "verbs",
                                                      .title = "RDMA",

@@ -14,6 +14,30 @@ int rank(const GidFacts& entry) {
   return entry.fabric == Fabric::roce_v2 ? address : 3 + address;
 }
 
+std::tuple<int, bool, std::uint32_t> order_of(const GidFacts& entry) {
+  return {rank(entry), entry.vlan != 0, entry.index};
+}
+
+bool is_wanted(const GidFacts& entry, const PortPreference& preference) {
+  if (preference.gid_index >= 0) return entry.index == static_cast<std::uint32_t>(preference.gid_index);
+  return preference.gid_prefix.covers(entry.gid) && (!preference.vlan || *preference.vlan == entry.vlan);
+}
+
+std::string text_of(const GidFacts& entry) {
+  return std::to_string(entry.index) + " (" + to_text(entry.gid) + ", " + std::string(to_text(entry.fabric)) +
+         (entry.vlan != 0 ? ", VLAN " + std::to_string(entry.vlan) : "") + ")";
+}
+
+// " within 10.77.0.0/16 in VLAN 5"
+std::string wish_text(const PortPreference& preference) {
+  std::string text;
+  const GidPrefix& prefix = preference.gid_prefix;
+  if (prefix.bits != 0) text = " within " + to_text(prefix.gid) + "/" + std::to_string(prefix.bits);
+  if (preference.vlan)
+    text += *preference.vlan == 0 ? " without a VLAN" : " in VLAN " + std::to_string(*preference.vlan);
+  return text;
+}
+
 // A name as what it is ordered by: its letters, and the number at its end.
 std::tuple<std::string, unsigned long long> order_of(const std::string& name) {
   std::size_t digits = name.size();
@@ -50,21 +74,23 @@ bool comes_before(const PortFacts& left, const PortFacts& right) {
   return key(left) < key(right);
 }
 
-std::optional<GidFacts> choose_gid(const PortFacts& port, std::int32_t wanted, std::string& reason) {
+std::optional<GidFacts> choose_gid(const PortFacts& port, const PortPreference& preference, std::string& reason) {
   const GidFacts* best = nullptr;
   std::string present;
   for (const GidFacts& entry : port.gids) {
     if (is_zero(entry.gid)) continue;
-    present += (present.empty() ? "" : ", ") + std::to_string(entry.index) + " (" + to_text(entry.gid) + ", " +
-               std::string(to_text(entry.fabric)) + ")";
-    const bool better = best == nullptr || std::tuple(rank(entry), entry.index) < std::tuple(rank(*best), best->index);
-    if (wanted >= 0 ? entry.index == static_cast<std::uint32_t>(wanted) : better) best = &entry;
+    present += (present.empty() ? "" : ", ") + text_of(entry);
+    if (!is_wanted(entry, preference) || entry.index > kHighestGidIndex) continue;
+    if (best == nullptr || order_of(entry) < order_of(*best)) best = &entry;
   }
   if (best != nullptr) return *best;
   if (present.empty()) {
     reason = port.ethernet ? "has no GID: its network interface needs an IP address" : "has no GID";
+  } else if (preference.gid_index >= 0) {
+    reason = "has no GID with index " + std::to_string(preference.gid_index) + "; it has " + present;
   } else {
-    reason = "has no GID with index " + std::to_string(wanted) + "; it has " + present;
+    reason = "has no GID" + wish_text(preference) + " with an index up to " + std::to_string(kHighestGidIndex) +
+             "; it has " + present;
   }
   return std::nullopt;
 }
@@ -101,7 +127,7 @@ std::optional<PortChoice> choose_port(std::span<const PortFacts> ports, const Po
             " are needed" + (port.ethernet ? ", for which its network interface needs an MTU of 1280 or more" : "");
     }
     if (why.empty() && !port.active) why = "is not active but " + port.state;
-    if (why.empty()) gid = choose_gid(port, preference.gid_index, why);
+    if (why.empty()) gid = choose_gid(port, preference, why);
     std::optional<PartitionFacts> partition;
     if (gid) partition = choose_partition(port, preference.partition, why);
     if (partition && (!chosen || comes_before(port, ports[chosen->which]))) chosen = PortChoice{i, *gid, *partition};

@@ -12,7 +12,6 @@ namespace openlapi::verbs {
 namespace {
 
 constexpr std::uint32_t kMostPorts = 255;
-constexpr std::uint32_t kMostGids = 65535;
 
 std::string place(const std::string& device, std::uint32_t port, std::uint32_t gid_index, const Gid& gid) {
   return device + " port " + std::to_string(port) + ", GID " + std::to_string(gid_index) + " (" + to_text(gid) + ")";
@@ -71,12 +70,14 @@ bool parse_preference(const std::string& text, PortPreference& preference, std::
     parsed.port = port.value_or(0);
   }
   if (second != std::string::npos) {
-    const auto index = whole_number(std::string_view(text).substr(second + 1), 0u, kMostGids);
+    const auto index = whole_number(std::string_view(text).substr(second + 1), 0u, kHighestGidIndex);
     good = good && index.has_value();
     parsed.gid_index = static_cast<std::int32_t>(index.value_or(0));
   }
   if (!good) {
-    reason = "'" + text + "' is no RDMA device: allowed is DEVICE, DEVICE:PORT or DEVICE:PORT:GID_INDEX, as mlx5_0:1:3";
+    reason = "'" + text +
+             "' is no RDMA device: allowed is DEVICE, DEVICE:PORT or "
+             "DEVICE:PORT:GID_INDEX, as mlx5_0:1:3, with an index of at most 255";
     return false;
   }
   preference = parsed;
@@ -93,6 +94,8 @@ bool configure(const ModuleRequest& request, VerbsConfig& config, std::string& r
   if (!parse_preference(request.device, config.port, reason)) return false;
   config.service_level = service_level(request.variable(kServiceLevelVariable)).value_or(0);
   config.traffic_class = traffic_class(request.variable(kTrafficClassVariable));
+  config.port.gid_prefix = gid_prefix(request.variable(kGidPrefixVariable)).value_or(GidPrefix{});
+  config.port.vlan = vlan_number(request.variable(kVlanVariable));
   config.port.partition = partition_key(request.variable(kPartitionVariable)).value_or(0);
   return true;
 }

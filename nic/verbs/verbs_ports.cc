@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "nic/verbs/interface_vlan.h"
+
 namespace openlapi::verbs {
 namespace {
 
@@ -69,7 +71,8 @@ std::vector<GidFacts> gids_of(ibv_context& context, std::uint32_t port, std::siz
   for (ssize_t i = 0; i < count; ++i) {
     const ibv_gid_entry& entry = entries[static_cast<std::size_t>(i)];
     if (entry.port_num != port) continue;
-    GidFacts facts{.index = entry.gid_index, .fabric = fabric_of(entry), .gid = {}};
+    GidFacts facts{.index = entry.gid_index, .fabric = fabric_of(entry)};
+    if (facts.fabric != Fabric::infiniband) facts.vlan = vlan_of_interface(entry.ndev_ifindex);
     std::copy_n(entry.gid.raw, facts.gid.size(), facts.gid.begin());
     gids.push_back(facts);
   }

@@ -1,5 +1,7 @@
 // A queue pair gets into the error state when a send fails (on soft-RoCE: when the port is down), or by the adapter's
 // decision. It is reset and made ready again under its number. What was on its way is lost.
+#include <algorithm>
+
 #include "dataplane/base/cancellation.h"
 #include "nic/verbs/monotonic_time.h"
 #include "nic/verbs/verbs_ports.h"
@@ -17,6 +19,17 @@ int modify(ibv_qp& queue_pair, ibv_qp_state state, ibv_qp_attr attributes, int m
 
 }  // namespace
 
+// Its own, which may have another index now; else the one that the rule gives.
+std::optional<verbs::GidFacts> VerbsTransport::own_or_other_gid(const verbs::PortFacts& port) const {
+  std::string ignored;
+  const auto is_own = [&](const verbs::GidFacts& entry) {
+    return entry.gid == local_.gid && entry.fabric == local_.fabric && entry.index <= verbs::kHighestGidIndex;
+  };
+  const auto own = std::ranges::find_if(port.gids, is_own);
+  if (own != port.gids.end() && config_.port.gid_index < 0) return *own;
+  return verbs::choose_gid(port, config_.port, ignored);
+}
+
 // The port has another LID or GID, as of RoCE when its interface gets another IP address. One of another kind leads to
 // none of the peers.
 bool VerbsTransport::follow_port(verbs::PortStatus::Place& place) {
@@ -28,7 +41,7 @@ bool VerbsTransport::follow_port(verbs::PortStatus::Place& place) {
       std::string why;
       return !verbs::compatible({.fabric = gid.fabric, .lid = port.lid, .gid = gid.gid}, local_, why);
     });
-    const auto gid = verbs::choose_gid(port, config_.port.gid_index, ignored);
+    const auto gid = own_or_other_gid(port);
     if (!gid) return false;
     gid_index_ = gid->index;
     local_.gid = gid->gid;

@@ -154,6 +154,7 @@ class VerbsTransport final : public Transport,
 
   // verbs_recovery.cc
   bool follow_port(verbs::PortStatus::Place& place);
+  std::optional<verbs::GidFacts> own_or_other_gid(const verbs::PortFacts& port) const;
   [[gnu::noinline, gnu::cold]] void renew(PeerIndex peer);
   int make_ready();
   void recover();

@@ -1,6 +1,7 @@
 // Ports and adapters that are not as soft-RoCE is: over the shim that says what real ones say (adapter_shim.h).
 #include <gtest/gtest.h>
 
+#include "nic/verbs/verbs_ports.h"
 #include "tests/beds/adapter_shim.h"
 #include "tests/beds/verbs_bed.h"
 
@@ -132,6 +133,48 @@ TEST_F(VerbsAdapters, ServiceLevelAndTrafficClassAreThoseThatAreWanted) {
     EXPECT_EQ(route.sl, 5);
     EXPECT_EQ(route.grh.traffic_class, 72);
   }
+}
+
+// The interface has got another address, which the table has before the old one.
+TEST_F(VerbsAdapters, AGidThatHasAnotherIndexIsFoundAgain) {
+  bed_changes = [](VerbsConfig& config) { config.link_status = true; };
+  const VerbsPointer left = open_well("rxe0");
+  const verbs::Gid before = left->address().gid;
+  ASSERT_EQ(left->gid_index(), 1u);
+  adapter_shim.gids = [](std::vector<ibv_gid_entry>& table) {
+    for (ibv_gid_entry& entry : table) {
+      if (entry.gid_index != 1) continue;
+      ibv_gid_entry moved = entry;
+      moved.gid_index = 4;
+      entry.gid.raw[15] = 77;
+      table.push_back(moved);
+      return;
+    }
+  };
+  tell_adapters(IBV_EVENT_GID_CHANGE);
+  left->capabilities().link_status->look();
+  EXPECT_EQ(left->gid_index(), 4u);
+  EXPECT_EQ(left->address().gid, before) << "peers know this one";
+}
+
+TEST_F(VerbsAdapters, TheVlanOfAGidIsThatOfItsInterface) {
+  command(
+      "modprobe 8021q && ip link add link rdma0 name rdma0.5 type vlan id 5 && "
+      "ip address add 10.78.0.1/24 dev rdma0.5 && ip link set rdma0.5 up");
+  const auto vlan_gid = [] {
+    std::string reason;
+    for (const verbs::PortFacts& port : verbs::find_ports("rxe0", reason)) {
+      for (const verbs::GidFacts& gid : port.gids) {
+        if (verbs::to_text(gid.gid) == "::ffff:10.78.0.1") return gid;
+      }
+    }
+    return verbs::GidFacts{};
+  };
+  ASSERT_TRUE(wait_for([&] { return vlan_gid().vlan == 5; }));
+  bed_changes = [](VerbsConfig& config) { config.port.vlan = 5; };
+  const VerbsPointer left = open_well("rxe0");
+  EXPECT_EQ(left->gid_index(), vlan_gid().index);
+  command("ip link delete rdma0.5");
 }
 
 }  // namespace

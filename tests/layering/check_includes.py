@@ -133,7 +133,7 @@ ONLY_IN = [
     (r"rte_.*\.h", "DPDK", ["nic/dpdk/", "bench/", "tests/"]),
     (r"(infiniband|rdma)/.*", "verbs", ["nic/verbs/", "bench/", "tests/"]),
     (r"(sys/socket|sys/un|netdb|ifaddrs|net/.*|netinet/.*|arpa/inet|linux/(udp|netlink|rtnetlink|errqueue))(\.h)?",
-     "sockets", ["nic/links/", "nic/udp/", "nic/dpdk/client_connection.cc", "nic/dpdk/held_port.cc", "nic/dpdk/network_interface.cc",
+     "sockets", ["nic/modules/verbs_variables.cc", "nic/verbs/interface_vlan.cc", "nic/links/", "nic/udp/", "nic/dpdk/client_connection.cc", "nic/dpdk/held_port.cc", "nic/dpdk/network_interface.cc",
                  "nic/dpdk/packet_ring.cc",
                  "control/", "shm/", "bench/", "samples/", "tests/"]),
     (r"sys/mman\.h", "memory maps", ["shm/", "nic/udp/udp_setup", "nic/dpdk/dpdk_setup", "nic/verbs/registered_memory",

@@ -390,6 +390,15 @@ TEST(Environment, ServiceLevelAndTrafficClassHaveBounds) {
   }
 }
 
+TEST(Environment, GidsAreChosenByNetworkAndVlan) {
+  accepted({{"OPENLAPI_VERBS_GID_PREFIX", "10.77.0.0/16"}, {"OPENLAPI_VERBS_VLAN", "4094"}});
+  EXPECT_EQ(refused({{"OPENLAPI_VERBS_GID_PREFIX", "10.77.0.0"}}).message(),
+            "OPENLAPI_VERBS_GID_PREFIX=10.77.0.0: allowed is ADDRESS/BITS, as 10.77.0.0/16 or fd77::/64");
+  for (const char* wrong : {"4095", "-1", "vlan5"}) {
+    EXPECT_EQ(refused({{"OPENLAPI_VERBS_VLAN", wrong}}).kind, FailureKind::setting) << wrong;
+  }
+}
+
 TEST(EnvironmentReport, ListsEveryVariableOnce) {
   const std::set<std::string> expected{"MP_MSG_API",
                                        "MP_EUILIB",
@@ -426,10 +435,12 @@ TEST(EnvironmentReport, ListsEveryVariableOnce) {
                                        "OPENLAPI_PACKET_AUTH",
                                        "OPENLAPI_THREAD_CPU",
                                        "OPENLAPI_THREAD_POLICY",
+                                       "OPENLAPI_VERBS_GID_PREFIX",
                                        "OPENLAPI_VERBS_PACKETS",
                                        "OPENLAPI_VERBS_PKEY",
                                        "OPENLAPI_VERBS_SERVICE_LEVEL",
-                                       "OPENLAPI_VERBS_TRAFFIC_CLASS"};
+                                       "OPENLAPI_VERBS_TRAFFIC_CLASS",
+                                       "OPENLAPI_VERBS_VLAN"};
   const auto report = report_settings(reader({}));
   std::set<std::string> listed;
   for (const SettingReport& row : report) {

@@ -29,9 +29,9 @@ PortFacts roce(std::string device, std::uint32_t number = 1) {
 
 PortFacts infiniband(std::string device) { return port(std::move(device), false, {{0, Fabric::infiniband, kLocal}}); }
 
-int gid_of(std::vector<GidFacts> gids, std::int32_t wanted = -1) {
+int gid_of(std::vector<GidFacts> gids, const PortPreference& preference = {}) {
   std::string reason;
-  const auto chosen = choose_gid(port("a", true, std::move(gids)), wanted, reason);
+  const auto chosen = choose_gid(port("a", true, std::move(gids)), preference, reason);
   return chosen ? static_cast<int>(chosen->index) : -1;
 }
 
@@ -61,13 +61,64 @@ TEST(PortChoice, TakesTheLowestIndexOfAKindAndNoEmptyOne) {
 
 TEST(PortChoice, TakesTheIndexThatIsWantedOrSaysWhatThereIs) {
   const std::vector<GidFacts> gids = {{0, Fabric::roce_v2, kLocal}, {1, Fabric::roce_v2, kIpv4}};
-  EXPECT_EQ(gid_of(gids, 0), 0);
-  EXPECT_EQ(gid_of(gids, 9), -1);
+  EXPECT_EQ(gid_of(gids, {.device = {}, .gid_index = 0}), 0);
+  EXPECT_EQ(gid_of(gids, {.device = {}, .gid_index = 9}), -1);
   PortPreference preference;
   preference.gid_index = 9;
   EXPECT_EQ(refusal({roce("rxe0")}, preference),
             "rxe0 port 1 has no GID with index 9; it has 0 (fe80:0:0:0:77:ff:fe00:1, RoCE v2), "
             "1 (::ffff:10.77.0.1, RoCE v2)");
+}
+
+PortPreference network(const char* prefix) {
+  PortPreference preference;
+  preference.gid_prefix = gid_prefix(prefix).value();
+  return preference;
+}
+
+TEST(PortChoice, TakesAGidOfTheNetworkThatIsWanted) {
+  const std::vector<GidFacts> gids = {
+      {0, Fabric::roce_v2, kLocal}, {1, Fabric::roce_v2, kIpv4}, {2, Fabric::roce_v2, kIpv6}};
+  EXPECT_EQ(gid_of(gids, network("10.77.0.0/16")), 1);
+  EXPECT_EQ(gid_of(gids, network("10.77.0.1/32")), 1);
+  EXPECT_EQ(gid_of(gids, network("10.76.0.0/15")), 1);
+  EXPECT_EQ(gid_of(gids, network("10.78.0.0/16")), -1);
+  EXPECT_EQ(gid_of(gids, network("fd77::/64")), 2);
+  EXPECT_EQ(gid_of(gids, network("fe80::/10")), 0);
+  EXPECT_EQ(refusal({roce("rxe0")}, network("10.78.0.0/16")),
+            "rxe0 port 1 has no GID within ::ffff:10.78.0.0/112 with an index up to 255; it has "
+            "0 (fe80:0:0:0:77:ff:fe00:1, RoCE v2), 1 (::ffff:10.77.0.1, RoCE v2)");
+}
+
+TEST(PortChoice, TakesAGidOfTheVlanThatIsWantedAndElseOneWithout) {
+  const std::vector<GidFacts> gids = {
+      {1, Fabric::roce_v2, kIpv4, 5}, {2, Fabric::roce_v2, kIpv4}, {3, Fabric::roce_v2, kIpv4, 6}};
+  EXPECT_EQ(gid_of(gids), 2);
+  PortPreference preference;
+  preference.vlan = 6;
+  EXPECT_EQ(gid_of(gids, preference), 3);
+  preference.vlan = 0;
+  EXPECT_EQ(gid_of(gids, preference), 2);
+  preference.vlan = 9;
+  EXPECT_EQ(gid_of(gids, preference), -1);
+  EXPECT_NE(refusal({port("rxe0", true, gids)}, preference).find("has no GID in VLAN 9"), std::string::npos);
+}
+
+// A route to a peer names it by 8 bits: with 257 packets would come from GID 1.
+TEST(PortChoice, LeavesOutGidsThatRoutesCannotName) {
+  EXPECT_EQ(gid_of({{256, Fabric::roce_v2, kIpv4}, {255, Fabric::roce_v1, kIpv4}}), 255);
+  EXPECT_NE(
+      refusal({port("a", true, {{257, Fabric::roce_v2, kIpv4}})}).find("no GID with an index up to 255; it has 257"),
+      std::string::npos);
+}
+
+TEST(GidPrefixes, AreAddressesAndBits) {
+  for (const char* right : {"10.0.0.0/8", "0.0.0.0/1", "::/1", "fd77::1/128"}) EXPECT_TRUE(gid_prefix(right)) << right;
+  for (const char* wrong :
+       {"", "10.0.0.0", "10.0.0.0/", "10.0.0.0/33", "10.0.0/8", "fd77::/129", "fd77::/0", "/8", "a/8"}) {
+    EXPECT_FALSE(gid_prefix(wrong)) << wrong;
+  }
+  EXPECT_TRUE(GidPrefix{}.covers(kLocal));
 }
 
 TEST(PortChoice, OrdersPorts) {

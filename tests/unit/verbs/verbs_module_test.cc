@@ -26,11 +26,11 @@ TEST(VerbsPreference, IsADeviceAndPerhapsItsPortAndGid) {
   expect_preference("mlx5_0", "mlx5_0", 0, -1);
   expect_preference("mlx5_0:2", "mlx5_0", 2, -1);
   expect_preference("mlx5_0:1:0", "mlx5_0", 1, 0);
-  expect_preference("rxe1:255:65535", "rxe1", 255, 65535);
+  expect_preference("rxe1:255:255", "rxe1", 255, 255);
 }
 
 TEST(VerbsPreference, ThatIsWrongIsExplained) {
-  for (const char* text : {":", ":1", "rxe0:", "rxe0:0", "rxe0:256", "rxe0:x", "rxe0:1:", "rxe0:1:-1", "rxe0:1:65536",
+  for (const char* text : {":", ":1", "rxe0:", "rxe0:0", "rxe0:256", "rxe0:x", "rxe0:1:", "rxe0:1:-1", "rxe0:1:256",
                            "rxe0:1:3:4", "rxe0: 1", "rxe0::1"}) {
     PortPreference preference{.device = "before"};
     std::string reason;
@@ -61,7 +61,11 @@ TEST(VerbsModule, TakesTheValuesOfItsVariables) {
   EXPECT_FALSE(config.traffic_class) << "the system's";
   request.variables["OPENLAPI_VERBS_SERVICE_LEVEL"] = "5";
   request.variables["OPENLAPI_VERBS_TRAFFIC_CLASS"] = "0";
+  request.variables["OPENLAPI_VERBS_GID_PREFIX"] = "10.77.0.0/16";
+  request.variables["OPENLAPI_VERBS_VLAN"] = "7";
   ASSERT_TRUE(configure(request, config, reason)) << reason;
+  EXPECT_EQ(config.port.gid_prefix.bits, 112u);
+  EXPECT_EQ(config.port.vlan, 7);
   EXPECT_EQ(config.service_level, 5);
   EXPECT_EQ(config.traffic_class, 0);
 }
