@@ -26,7 +26,7 @@ BulkReads::FailureRecord& BulkReads::failure_record_of(PeerIndex peer) {
 }
 
 bool BulkReads::reachable(PeerIndex peer) {
-  if (path_.address_of(peer) == nullptr) return false;
+  if (given_up_ || path_.address_of(peer) == nullptr) return false;
   if (peer >= failure_records_.size() || failure_records_[peer].failures < kFailuresInARow) return true;
   return milliseconds() >= failure_records_[peer].not_before;
 }
@@ -167,6 +167,14 @@ void BulkReads::stop_reads(PeerIndex peer) {
   if (connection == nullptr || connection->reads == 0) return;
   say(*connection, ConnectionMessage::Kind::close);
   remove(*connection);
+}
+
+void BulkReads::give_up() {
+  given_up_ = true;
+  while (!connections_.empty()) {
+    stop(*connections_.back());
+    remove(*connections_.back());
+  }
 }
 
 void BulkReads::peer_changed(PeerIndex peer) {

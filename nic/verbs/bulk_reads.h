@@ -69,6 +69,10 @@ class BulkReads final : public BulkMemory {
   void peer_changed(PeerIndex peer);
   bool arm();
   void look_around() { cache_.settle(); }
+  // The port's table has the partition at another place.
+  void use_partition(std::uint16_t index) { setting_.place.partition_index = index; }
+  // The adapter has failed: all reads end, and no peer is reachable.
+  void give_up();
   ibv_cq* completions() const { return completions_.get(); }
 
   const BulkCounters& counters() const { return counters_; }
@@ -172,6 +176,7 @@ class BulkReads final : public BulkMemory {
   std::uint32_t posted_ = 0;
   std::vector<FailureRecord> failure_records_;  // by peer, as far as needed
   std::uint64_t uses_ = 0;
+  bool given_up_ = false;
   ServedConnections served_;
   BulkCounters counters_;
 };

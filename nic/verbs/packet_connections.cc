@@ -78,7 +78,8 @@ PacketConnections::Connection* PacketConnections::usable(Peer& state) {
 
 void PacketConnections::ask(PeerIndex peer) {
   Peer& state = peers_[peer];
-  state.until_asking = kAskAgain;
+  state.until_asking = given_up_ ? UINT32_MAX : kAskAgain;
+  if (given_up_) return;
   if (state.connection == nullptr) state.connection = make_connection(peer);
   if (state.connection == nullptr) {
     state.until_asking = std::max(limits_.packets_before_asking, kAskAgain);
@@ -229,6 +230,15 @@ std::uint64_t PacketConnections::reap() {
     }
   }
   return std::exchange(lost_, 0);
+}
+
+void PacketConnections::use_partition(std::uint16_t index) {
+  sending_.place.partition_index = receiving_.place.partition_index = index;
+}
+
+void PacketConnections::give_up() {
+  given_up_ = true;
+  while (!connections_.empty()) failed(*connections_.back());
 }
 
 void PacketConnections::peer_changed(PeerIndex peer) {

@@ -102,6 +102,10 @@ class PacketConnections {
 
   void message_arrived(PeerIndex peer, const ConnectionMessage& message);
   void peer_changed(PeerIndex peer);
+  // The port's table has the partition at another place: connections from now on are made for it.
+  void use_partition(std::uint16_t index);
+  // The adapter has failed: there will be no connection.
+  void give_up();
 
   // The shared receive queue.
   ReceiveRing& receives() { return receives_; }
@@ -162,6 +166,7 @@ class PacketConnections {
   std::uint16_t next_name_ = 1;  // names are reused late: the adapter may still report packets of earlier ones
   std::uint64_t uses_ = 0;
   std::uint64_t lost_ = 0;  // not reported by reap() yet
+  bool given_up_ = false;
   ServedConnections served_;
   PacketConnectionCounters counters_;
 };

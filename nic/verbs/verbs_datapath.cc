@@ -92,7 +92,7 @@ void VerbsTransport::reap_sends() {
       const ibv_wc& completion = done[static_cast<std::size_t>(i)];
       if (completion.status != IBV_WC_SUCCESS) [[unlikely]] {
         if (!sends_.is_done(completion.wr_id)) lose(1);
-        ++error_completions_;
+        ++verbs_counters_.error_completions;
         broken_ = true;
       }
       sends_.complete(completion.wr_id);
@@ -150,7 +150,7 @@ std::size_t VerbsTransport::hand_out(std::span<IncomingPacket> packets) {
 bool VerbsTransport::take_datagram(const ibv_wc& arrival, IncomingPacket& packet) {
   const auto slot = static_cast<std::uint32_t>(arrival.wr_id);
   if (arrival.status != IBV_WC_SUCCESS) [[unlikely]] {
-    ++error_completions_;
+    ++verbs_counters_.error_completions;
     broken_ = true;
     receives_.discard(slot);
     return false;
@@ -177,7 +177,7 @@ bool VerbsTransport::take_connected(const ibv_wc& arrival, IncomingPacket& packe
   verbs::ReceiveRing& ring = connections_->receives();
   const auto slot = static_cast<std::uint32_t>(arrival.wr_id);
   if (arrival.status != IBV_WC_SUCCESS) [[unlikely]] {
-    ++error_completions_;
+    ++verbs_counters_.error_completions;
     ring.discard(slot);
     return false;
   }
@@ -224,6 +224,7 @@ bool VerbsTransport::arm() {
     retire();
     if (connections_->served().want_looks()) return false;
   }
+  if (given_up_) return true;
   if (broken_ && until_retry_ == 0) return false;  // the next look recovers it
   forget_events();
   if (ibv_req_notify_cq(receive_completions_.get(), 0) != 0) broken_ = true;

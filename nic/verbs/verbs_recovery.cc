@@ -1,6 +1,7 @@
 // A queue pair gets into the error state when a send fails (on soft-RoCE: when the port is down), or by the adapter's
 // decision. It is reset and made ready again under its number. What was on its way is lost.
 #include <algorithm>
+#include <cstdio>
 
 #include "dataplane/base/cancellation.h"
 #include "nic/verbs/monotonic_time.h"
@@ -17,18 +18,19 @@ int modify(ibv_qp& queue_pair, ibv_qp_state state, ibv_qp_attr attributes, int m
   return ibv_modify_qp(&queue_pair, &attributes, IBV_QP_STATE | mask);
 }
 
-}  // namespace
-
 // Its own, which may have another index now; else the one that the rule gives.
-std::optional<verbs::GidFacts> VerbsTransport::own_or_other_gid(const verbs::PortFacts& port) const {
+std::optional<verbs::GidFacts> own_or_other_gid(const verbs::PortFacts& port, const verbs::Address& address,
+                                                const verbs::PortPreference& preference) {
   std::string ignored;
   const auto is_own = [&](const verbs::GidFacts& entry) {
-    return entry.gid == local_.gid && entry.fabric == local_.fabric && entry.index <= verbs::kHighestGidIndex;
+    return entry.gid == address.gid && entry.fabric == address.fabric && entry.index <= verbs::kHighestGidIndex;
   };
   const auto own = std::ranges::find_if(port.gids, is_own);
-  if (own != port.gids.end() && config_.port.gid_index < 0) return *own;
-  return verbs::choose_gid(port, config_.port, ignored);
+  if (own != port.gids.end() && preference.gid_index < 0) return *own;
+  return verbs::choose_gid(port, preference, ignored);
 }
+
+}  // namespace
 
 // The port has another LID or GID, as of RoCE when its interface gets another IP address. One of another kind leads to
 // none of the peers.
@@ -38,21 +40,46 @@ bool VerbsTransport::follow_port(verbs::PortStatus::Place& place) {
   for (verbs::PortFacts& port : verbs::find_ports(device_, ignored)) {
     if (port.port != port_ || !port.problem.empty() || !port.active) continue;
     std::erase_if(port.gids, [&](const verbs::GidFacts& gid) {
-      std::string why;
-      return !verbs::compatible({.fabric = gid.fabric, .lid = port.lid, .gid = gid.gid}, local_, why);
+      const bool same_kind =
+          gid.fabric == verbs::Fabric::infiniband || verbs::is_ipv4(gid.gid) == verbs::is_ipv4(local_.gid);
+      return gid.fabric != local_.fabric || !same_kind;
     });
-    const auto gid = own_or_other_gid(port);
+    const auto gid = own_or_other_gid(port, local_, config_.port);
     if (!gid) return false;
+    const auto partition = verbs::choose_partition(port, verbs::partition_of(local_.partition_key), ignored);
+    if (!partition) return false;
+    use_partition(*partition);
     gid_index_ = gid->index;
     local_.gid = gid->gid;
     local_.lid = port.lid;
     local_.route_header = port.route_header;
     place.gid_index = gid_index_;
     place.address = local_;
+    place.partition_index = partition_index_;
     ++moves_;
     return true;
   }
   return false;
+}
+
+// Queue pairs know their partition by its place in the port's table, from their start.
+void VerbsTransport::use_partition(const verbs::PartitionFacts& partition) {
+  local_.partition_key = partition.key;
+  if (partition.index == partition_index_) return;
+  partition_index_ = partition.index;
+  broken_ = true;
+  if (connections_) connections_->use_partition(partition_index_);
+  if (bulk_) bulk_->use_partition(partition_index_);
+}
+
+// Nothing of the adapter works any more, and nothing brings it back in this process. Peers are reached over other
+// adapters, or given up when their time is over.
+void VerbsTransport::give_up() {
+  std::fprintf(stderr, "openlapi: %s has failed, says its driver; this task does not use it any more\n",
+               device_.c_str());
+  given_up_ = broken_ = true;
+  if (connections_) connections_->give_up();
+  if (bulk_) bulk_->give_up();
 }
 
 // A handle says which GID its packets come from. To make one may take a second where the peer is gone: not often then.
@@ -99,20 +126,22 @@ void VerbsTransport::drop(const ibv_wc& arrival) {
 }
 
 bool VerbsTransport::has_link() const {
+  if (given_up_) return false;
   ibv_port_attr attributes{};
   return ibv_query_port(context_.get(), static_cast<std::uint8_t>(port_), &attributes) != 0 ||
          attributes.state == IBV_PORT_ACTIVE;
 }
 
 void VerbsTransport::recover() {
+  if (given_up_) return;
   if (until_retry_ != 0 && --until_retry_ != 0) return;
   const CancellationOff off;
   if (!reset_queues() || make_ready() != 0) {
-    ++failed_recoveries_;
+    ++verbs_counters_.failed_recoveries;
     until_retry_ = kRetryRecovery;
     return;
   }
-  ++recoveries_;
+  ++verbs_counters_.recoveries;
   broken_ = false;
   port_down_ = true;  // to be asked before the next send, which would break the queue pair again
 }

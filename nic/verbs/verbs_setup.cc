@@ -94,7 +94,9 @@ bool VerbsTransport::choose(VerbsSetupError& error) {
             .gid = choice->gid.gid,
             .route_header = port.route_header,
             .partition_key = choice->partition.key};
-  traffic_class_ = config_.traffic_class.value_or(verbs::system_traffic_class(device_, port_, choice->gid.fabric));
+  if (!config_.traffic_class) {
+    config_.traffic_class = verbs::system_traffic_class(device_, port_, choice->gid.fabric);
+  }
   context_ = verbs::open_device(device_, reason);
   if (!context_) return refuse(error, Kind::system, errno, device_ + " " + reason);
   return true;
@@ -190,9 +192,9 @@ void VerbsTransport::watch_port() {
   std::string ignored;
   verbs::DeviceContext context = verbs::open_device(device_, ignored);
   if (!context) return;
-  port_status_ =
-      std::make_unique<verbs::PortStatus>(std::move(context), verbs::PortStatus::Place{port_, gid_index_, local_},
-                                          channel_->fd, [this](auto& place) { return follow_port(place); });
+  port_status_ = std::make_unique<verbs::PortStatus>(
+      std::move(context), verbs::PortStatus::Place{port_, gid_index_, local_, partition_index_}, channel_->fd,
+      [this](auto& place) { return follow_port(place); }, [this] { give_up(); });
   if (!port_status_->valid()) port_status_.reset();
 }
 
@@ -206,7 +208,7 @@ ibv_ah_attr VerbsTransport::route_to_address(const verbs::Address& peer) const {
     std::copy(peer.gid.begin(), peer.gid.end(), route.grh.dgid.raw);
     route.grh.sgid_index = static_cast<std::uint8_t>(gid_index_);
     route.grh.hop_limit = 64;
-    route.grh.traffic_class = traffic_class_;
+    route.grh.traffic_class = config_.traffic_class.value_or(0);
   }
   return route;
 }
@@ -250,14 +252,6 @@ std::uint32_t VerbsTransport::max_packet_to(PeerIndex peer) const {
 std::uint64_t VerbsTransport::origin_of(PeerIndex peer) const {
   const verbs::Address* const end = remotes_.is_task(peer) ? nullptr : address_of(peer);
   return end != nullptr ? verbs::DatagramOrigins::number_of(local_, *end) : 0;
-}
-
-VerbsCounters VerbsTransport::verbs_counters() const {
-  return {.inline_sends = sends_.inline_sends(),
-          .lost_packets = lost_packets_,
-          .error_completions = error_completions_,
-          .recoveries = recoveries_,
-          .failed_recoveries = failed_recoveries_};
 }
 
 }  // namespace openlapi

@@ -90,7 +90,11 @@ class VerbsTransport final : public Transport,
   }
   TransportCounters counters() const override { return counters_; }
 
-  VerbsCounters verbs_counters() const;
+  VerbsCounters verbs_counters() const {
+    VerbsCounters counters = verbs_counters_;
+    counters.inline_sends = sends_.inline_sends();
+    return counters;
+  }
   const std::string& device() const { return device_; }
   std::uint32_t port() const { return port_; }
   std::uint32_t gid_index() const { return gid_index_; }
@@ -154,14 +158,15 @@ class VerbsTransport final : public Transport,
 
   // verbs_recovery.cc
   bool follow_port(verbs::PortStatus::Place& place);
-  std::optional<verbs::GidFacts> own_or_other_gid(const verbs::PortFacts& port) const;
+  void use_partition(const verbs::PartitionFacts& partition);
+  void give_up();
   [[gnu::noinline, gnu::cold]] void renew(PeerIndex peer);
   int make_ready();
   void recover();
   bool reset_queues();
   void drop(const ibv_wc& arrival);
   bool can_send();
-  void lose(std::uint64_t packets) { lost_packets_ += packets; }
+  void lose(std::uint64_t packets) { verbs_counters_.lost_packets += packets; }
 
   int descriptor() const override { return port_status_ ? port_status_->descriptor() : channel_->fd; }
   bool immediate() const override { return true; }
@@ -175,7 +180,6 @@ class VerbsTransport final : public Transport,
   std::uint32_t port_ = 0;
   std::uint32_t gid_index_ = 0;
   std::uint16_t partition_index_ = 0;
-  std::uint8_t traffic_class_ = 0;
   std::uint32_t send_pieces_ = 1;  // of a request
   verbs::Address local_;
 
@@ -201,16 +205,14 @@ class VerbsTransport final : public Transport,
   int arrivals_end_ = 0;
   std::uint32_t moves_ = 0;  // how often the port has got another address
   bool broken_ = false;      // the queue pair is in the error state, or may be
+  bool given_up_ = false;    // the adapter has failed for good
   bool port_down_ = false;   // when last asked
   bool emptied_ = false;     // the arrivals' queue was empty since the last retire()
   std::uint32_t quiet_ = 0;
   std::uint32_t busy_ = 0;
   std::uint32_t until_retry_ = 0;
   TransportCounters counters_;
-  std::uint64_t lost_packets_ = 0;
-  std::uint64_t error_completions_ = 0;
-  std::uint64_t recoveries_ = 0;
-  std::uint64_t failed_recoveries_ = 0;
+  VerbsCounters verbs_counters_;  // without inline sends
 };
 
 // Null: `error` says why. Takes milliseconds.

@@ -177,5 +177,52 @@ TEST_F(VerbsAdapters, TheVlanOfAGidIsThatOfItsInterface) {
   command("ip link delete rdma0.5");
 }
 
+// It used to be reset again and again.
+TEST_F(VerbsAdapters, AnAdapterThatHasFailedIsGivenUp) {
+  bed_changes = [](VerbsConfig& config) { config.link_status = true; };
+  bed_connects_after = 1;
+  bed_has_bulk = true;
+  VerbsPair pair;
+  expect_exchange(pair);
+  LinkStatus& status = *pair.left->capabilities().link_status;
+  EXPECT_TRUE(status.reaches(1));
+  forget_requests();
+  testing::internal::CaptureStderr();
+  tell_adapters(IBV_EVENT_DEVICE_FATAL);
+  status.look();
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("rxe0 has failed"), std::string::npos);
+  EXPECT_FALSE(status.reaches(1));
+  EXPECT_FALSE(pair.left->has_link());
+  ibv_qp_attr broken{};
+  broken.qp_state = IBV_QPS_ERR;
+  ASSERT_EQ(ibv_modify_qp(pair.left->queue_pair(), &broken, IBV_QP_STATE), 0);
+  const std::uint64_t lost = pair.left->verbs_counters().lost_packets;
+  for (std::uint64_t i = 0; i < 5000; ++i) {
+    EXPECT_EQ(send_number(*pair.left, 1, i + 1), 1u) << "it takes packets, and loses them";
+    empty(*pair.left);
+  }
+  EXPECT_EQ(pair.left->verbs_counters().lost_packets - lost, 5000u);
+  EXPECT_EQ(requests_of_adapter().resets, 0);
+  EXPECT_EQ(pair.left->verbs_counters().failed_recoveries, 0u);
+  EXPECT_TRUE(pair.left->capabilities().wake_source->arm()) << "nothing keeps the task awake";
+  EXPECT_FALSE(pair.left->capabilities().bulk_memory->reachable(1));
+}
+
+TEST_F(VerbsAdapters, APartitionThatMovesInThePortsTableIsFollowed) {
+  adapter_shim.infiniband = true;
+  adapter_shim.partitions = {0x8011};
+  bed_changes = [](VerbsConfig& config) { config.link_status = true; };
+  VerbsPair pair;
+  expect_exchange(pair);
+  forget_requests();
+  adapter_shim.partitions = {0x8012, 0x7fff, 0x8011};
+  tell_adapters(IBV_EVENT_PKEY_CHANGE);
+  pair.left->capabilities().link_status->look();
+  pair.right->capabilities().link_status->look();
+  expect_exchange(pair);
+  EXPECT_EQ(requests_of_adapter().partitions, (std::vector<std::uint16_t>{2, 2}));
+  EXPECT_EQ(pair.left->address().partition_key, 0x8011);
+}
+
 }  // namespace
 }  // namespace openlapi::test

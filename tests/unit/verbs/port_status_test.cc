@@ -1,6 +1,7 @@
 // What the driver tells of a port, and what a sleeper notices of it.
 #include "nic/verbs/port_status.h"
 
+#include <endian.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <unistd.h>
@@ -19,7 +20,9 @@ struct FakePort {
   int unacknowledged = 0;
   ibv_port_state state = IBV_PORT_ACTIVE;
   std::uint16_t lid = 0;
+  std::uint16_t keys[2] = {0xffff, 0};
   ibv_gid gid{};
+  bool taken_away = false;
   bool closed = false;
 
   void tell(ibv_event_type type, int port = 1) {
@@ -52,6 +55,11 @@ int ibv_query_port(ibv_context*, std::uint8_t, _compat_ibv_port_attr* attributes
   return 0;
 }
 
+int ibv_query_pkey(ibv_context*, std::uint8_t, int index, __be16* key) {
+  *key = htobe16(fake->keys[index]);
+  return 0;
+}
+
 int ibv_query_gid(ibv_context*, std::uint8_t, int index, ibv_gid* gid) {
   if (index != 3) return -1;
   *gid = fake->gid;
@@ -59,6 +67,7 @@ int ibv_query_gid(ibv_context*, std::uint8_t, int index, ibv_gid* gid) {
 }
 
 int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
+  if (fake->taken_away) return errno = EIO, -1;
   if (fake->events.empty()) return errno = EAGAIN, -1;
   char byte = 0;
   EXPECT_EQ(read(context->async_fd, &byte, 1), 1);
@@ -94,8 +103,9 @@ class StatusOfPort : public testing::Test {
     context->async_fd = port_.told[0];
     Address address{.fabric = fabric, .lid = port_.lid};
     std::memcpy(address.gid.data(), port_.gid.raw, address.gid.size());
-    status_ = std::make_unique<PortStatus>(DeviceContext(context.release()), PortStatus::Place{1, 3, address},
-                                           arrivals_[0], [this](PortStatus::Place& place) { return follows(place); });
+    status_ = std::make_unique<PortStatus>(
+        DeviceContext(context.release()), PortStatus::Place{1, 3, address}, arrivals_[0],
+        [this](PortStatus::Place& place) { return follows(place); }, [this] { ++given_up_; });
     EXPECT_TRUE(status_->valid());
     return *status_;
   }
@@ -110,11 +120,13 @@ class StatusOfPort : public testing::Test {
     const ibv_gid none{};
     if (!may_follow_ || std::memcmp(&port_.gid, &none, sizeof none) == 0) return false;
     std::memcpy(place.address.gid.data(), port_.gid.raw, place.address.gid.size());
+    if (port_.keys[0] != place.address.partition_key) place.partition_index = 1;
     return true;
   }
 
   bool may_follow_ = false;
   int asked_ = 0;
+  int given_up_ = 0;
   FakePort port_;
   int arrivals_[2] = {-1, -1};
   std::unique_ptr<PortStatus> status_;
@@ -193,6 +205,39 @@ TEST_F(StatusOfPort, AnAdapterThatHasFailedStaysSo) {
   port_.tell(IBV_EVENT_PORT_ACTIVE);
   EXPECT_FALSE(status.look_for_news());
   EXPECT_FALSE(status.reaches(0));
+  EXPECT_EQ(given_up_, 1) << "once";
+  EXPECT_NE(std::string(status.told_by(0)).find("failed"), std::string::npos);
+  EXPECT_FALSE(wakes()) << "nobody takes what lies there any more";
+  EXPECT_EQ(write(arrivals_[1], "a", 1), 1);
+  EXPECT_FALSE(wakes()) << "nor anything of its queues";
+}
+
+// As when it was pulled out, or its driver unloaded.
+TEST_F(StatusOfPort, ADeviceThatTheKernelHasTakenAwayHasFailed) {
+  PortStatus& status = open();
+  port_.taken_away = true;
+  EXPECT_TRUE(status.look_for_news());
+  EXPECT_FALSE(status.reaches(0));
+  EXPECT_EQ(given_up_, 1);
+  EXPECT_FALSE(status.look_for_news());
+}
+
+TEST_F(StatusOfPort, APartitionIsFollowedToItsNewPlace) {
+  port_.lid = 5;
+  PortStatus& status = open(Fabric::infiniband);
+  may_follow_ = true;
+  port_.keys[0] = 0x8001;
+  port_.keys[1] = 0xffff;
+  EXPECT_TRUE(status.reaches(0)) << "nobody has told";
+  port_.tell(IBV_EVENT_PKEY_CHANGE);
+  EXPECT_TRUE(status.look_for_news());
+  EXPECT_TRUE(status.reaches(0));
+  EXPECT_EQ(asked_, 1);
+  port_.keys[1] = 0;
+  may_follow_ = false;
+  port_.tell(IBV_EVENT_PKEY_CHANGE);
+  EXPECT_TRUE(status.look_for_news());
+  EXPECT_FALSE(status.reaches(0)) << "the port is in this partition no more";
 }
 
 TEST_F(StatusOfPort, WhatIsToldOfOthersChangesNothing) {
