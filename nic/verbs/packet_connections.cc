@@ -41,10 +41,10 @@ bool PacketConnections::open() {
               .purpose = ConnectionMessage::Purpose::packets,
               .queue_length = kSlots,
               .pieces = setting_.pieces,
-              .inline_bytes = setting_.inline_bytes};
+              .inline_limit = InlineLimit(setting_.inline_bytes)};
   receiving_ = sending_;
   receiving_.queue_length = 1;
-  receiving_.inline_bytes = 0;
+  receiving_.inline_limit = InlineLimit();
   return completions_ != nullptr;
 }
 
@@ -100,7 +100,7 @@ PacketConnections::Connection* PacketConnections::make_connection(PeerIndex peer
   if (!made->queue_pair) return nullptr;
   const std::uint64_t first = (std::uint64_t{made->name} << kCountBits) + limits_.first_count;
   if (made->ring.open(*setting_.domain, kSlots, setting_.max_packet, first) != 0) return nullptr;
-  made->ring.set_inline(setting_.pieces == SendRing::kMaxPieces ? made->queue_pair->inline_bytes() : 0);
+  made->ring.set_inline(made->queue_pair->inline_bytes(), setting_.pieces);
   connections_.push_back(std::move(made));
   return connections_.back().get();
 }
@@ -131,7 +131,7 @@ void PacketConnections::say(const Connection& connection, ConnectionMessage::Kin
 void PacketConnections::message_arrived(PeerIndex peer, const ConnectionMessage& message) {
   using Kind = ConnectionMessage::Kind;
   if (message.kind == Kind::request) {
-    open_receives();  // without it the queue pair cannot be made, which the peer is told
+    if (!open_receives()) return served_.decline(peer, message);
     return served_.requested(peer, message);
   }
   if (message.kind == Kind::close) served_.closed(peer, message.connection);

@@ -23,28 +23,25 @@ ibv_mtu mtu_of(std::uint32_t bytes) {
 
 }  // namespace
 
-// A device that cannot copy so much into a request says so only by refusing.
-bool ReliableQueuePair::create(const ReliableSetting& setting) {
+bool ReliableQueuePair::create(ReliableSetting& setting) {
   ibv_qp_init_attr wanted{};
   wanted.send_cq = setting.completions;
   wanted.recv_cq = setting.arrivals != nullptr ? setting.arrivals : setting.completions;
   wanted.srq = setting.shared;
   wanted.qp_type = IBV_QPT_RC;
   wanted.sq_sig_all = setting.purpose == ConnectionMessage::Purpose::reads;
-  for (std::uint32_t bytes = setting.inline_bytes; !queue_pair_; bytes = bytes > 32 ? bytes / 2 : 0) {
-    wanted.cap = {.max_send_wr = setting.queue_length,
-                  .max_recv_wr = setting.shared == nullptr ? 1u : 0u,
-                  .max_send_sge = setting.pieces,
-                  .max_recv_sge = setting.shared == nullptr ? 1u : 0u,
-                  .max_inline_data = bytes};
-    queue_pair_.reset(ibv_create_qp(setting.domain, &wanted));
-    if (!queue_pair_ && (bytes == 0 || errno == ENOMEM)) return false;
-  }
+  wanted.cap = {.max_send_wr = setting.queue_length,
+                .max_recv_wr = setting.shared == nullptr ? 1u : 0u,
+                .max_send_sge = setting.pieces,
+                .max_recv_sge = setting.shared == nullptr ? 1u : 0u,
+                .max_inline_data = 0};
+  queue_pair_ = setting.inline_limit.make(*setting.domain, wanted);
+  if (!queue_pair_) return false;
   inline_bytes_ = wanted.cap.max_inline_data;
   return true;
 }
 
-std::unique_ptr<ReliableQueuePair> ReliableQueuePair::make(const ReliableSetting& setting) {
+std::unique_ptr<ReliableQueuePair> ReliableQueuePair::make(ReliableSetting& setting) {
   const CancellationOff off;
   auto made = std::make_unique<ReliableQueuePair>();
   if (!made->create(setting)) return nullptr;

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "nic/verbs/connection_message.h"
+#include "nic/verbs/inline_limit.h"
 #include "nic/verbs/verbs_address.h"
 #include "nic/verbs/verbs_objects.h"
 
@@ -28,7 +29,7 @@ struct ReliableSetting {
   std::uint8_t reads = 1;          // most READs at a time, both as reader and as the one that is read
   std::uint32_t queue_length = 1;  // requests that can be posted to one queue pair
   std::uint32_t pieces = 1;        // pieces of memory in a request
-  std::uint32_t inline_bytes = 0;  // wanted; inline_bytes() says what was granted
+  InlineLimit inline_limit{};      // of bytes; inline_bytes() says what was granted
 };
 
 // What one end must know about the other.
@@ -42,8 +43,9 @@ struct ReliablePeer {
 
 class ReliableQueuePair {
  public:
-  // In the state in which it has a number and can be connected. Null, and errno: the adapter refuses.
-  static std::unique_ptr<ReliableQueuePair> make(const ReliableSetting& setting);
+  // In the state in which it has a number and can be connected. Null, and errno: the adapter refuses. What was found
+  // out about the adapter stays in `setting`.
+  static std::unique_ptr<ReliableQueuePair> make(ReliableSetting& setting);
 
   // After this it can read and be read. Returns 0 or an errno value.
   int connect(const ReliablePeer& peer);
@@ -61,7 +63,7 @@ class ReliableQueuePair {
   ibv_qp* queue_pair() const { return queue_pair_.get(); }
 
  private:
-  bool create(const ReliableSetting& setting);
+  bool create(ReliableSetting& setting);
 
   QueuePair queue_pair_;
   std::uint32_t first_packet_ = 0;

@@ -26,7 +26,7 @@ void SendRing::append(const OutgoingPacket& packet, const Destination& destinati
   request.num_sge = 0;
   request.opcode = immediate == 0 ? IBV_WR_SEND : IBV_WR_SEND_WITH_IMM;
   request.imm_data = htobe32(immediate);
-  if (packet.length <= inline_bytes_ && packet.pieces.size() <= kMaxPieces) {
+  if (packet.length <= inline_bytes_ && packet.pieces.size() <= inline_pieces_) {
     request.send_flags |= IBV_SEND_INLINE;
     ++inline_sends_;
     for (const ConstBuffer& piece : packet.pieces) {

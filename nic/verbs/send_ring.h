@@ -35,8 +35,11 @@ class SendRing {
   // or an errno value.
   int open(ibv_pd& domain, std::uint32_t slots, std::uint32_t packet, std::uint64_t first = 0);
 
-  // The inline size that the queue pair has granted.
-  void set_inline(std::uint32_t bytes) { inline_bytes_ = bytes; }
+  // What the queue pair has granted: the inline size, and how many pieces a request may name.
+  void set_inline(std::uint32_t bytes, std::uint32_t pieces) {
+    inline_bytes_ = bytes;
+    inline_pieces_ = pieces < kMaxPieces ? pieces : kMaxPieces;
+  }
 
   std::uint32_t room() const { return slots_ - static_cast<std::uint32_t>(next_ - done_); }
   bool wants_completions() const { return next_ - done_ >= slots_ / 2; }
@@ -73,6 +76,7 @@ class SendRing {
   std::uint32_t slots_ = 0;
   std::size_t stride_ = 0;
   std::uint32_t inline_bytes_ = 0;
+  std::uint32_t inline_pieces_ = 0;  // packets of more are gathered first
   std::uint64_t next_ = 0;
   std::uint64_t done_ = 0;
   std::uint64_t inline_sends_ = 0;

@@ -54,6 +54,10 @@ void ServedConnections::requested(PeerIndex peer, const ConnectionMessage& reque
   served_.push_back(std::move(served));
 }
 
+void ServedConnections::decline(PeerIndex peer, const ConnectionMessage& request) {
+  refuse(peer, request.connection, ConnectionMessage::Kind::refuse);
+}
+
 void ServedConnections::close_least_used() {
   std::size_t least = 0;
   const auto last_use = [&](std::size_t which) { return last_uses_.of(served_[which].queue_pair->number()); };

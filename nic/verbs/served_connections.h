@@ -45,10 +45,11 @@ class LastUses {
 
 class ServedConnections {
  public:
-  ServedConnections(const ReliableSetting& setting, ConnectionPath& path, std::uint32_t most)
+  ServedConnections(ReliableSetting& setting, ConnectionPath& path, std::uint32_t most)
       : setting_(setting), path_(path), most_(most) {}
 
   void requested(PeerIndex peer, const ConnectionMessage& request);
+  void decline(PeerIndex peer, const ConnectionMessage& request);  // there is nothing to receive its packets with
   void closed(PeerIndex peer, std::uint64_t connection);
   void forget(PeerIndex peer);
 
@@ -79,7 +80,7 @@ class ServedConnections {
   void read_events();
   void last_request_done(const ibv_qp& queue_pair);
 
-  const ReliableSetting& setting_;
+  ReliableSetting& setting_;
   ConnectionPath& path_;
   std::size_t most_;
   std::vector<Served> served_;  // at most one per peer

@@ -109,6 +109,20 @@ PortFacts facts_of(ibv_context& context, std::uint32_t port, std::size_t gids) {
   return facts;
 }
 
+// What such a device lacks, and what serves instead.
+std::string unknown_transport(ibv_transport_type type) {
+  const std::string instead =
+      ": use the network interface of the same adapter, through the kernel (MP_EUILIB=ip) or by DPDK "
+      "(MP_EUILIB=us, OPENLAPI_MODULES=dpdk)";
+  if (type == IBV_TRANSPORT_IWARP) return "speaks iWARP, which has no datagrams" + instead;
+  if (type == IBV_TRANSPORT_UNSPECIFIED) {
+    return "is neither InfiniBand nor RoCE but of a kind of its own (as Amazon's EFA), which has no reliable "
+           "connections" +
+           instead;
+  }
+  return "is neither InfiniBand nor RoCE" + instead;
+}
+
 void add_ports(ibv_device& device, std::vector<PortFacts>& ports) {
   const std::string name = ibv_get_device_name(&device);
   const auto refuse = [&](std::string why, bool forbidden = false) {
@@ -118,7 +132,7 @@ void add_ports(ibv_device& device, std::vector<PortFacts>& ports) {
     facts.forbidden = forbidden;
     ports.push_back(std::move(facts));
   };
-  if (device.transport_type != IBV_TRANSPORT_IB) return refuse("is neither InfiniBand nor RoCE");
+  if (device.transport_type != IBV_TRANSPORT_IB) return refuse(unknown_transport(device.transport_type));
   std::string reason;
   const DeviceContext context = open_listed(device, reason);
   if (!context) return refuse(reason, errno == EACCES || errno == EPERM);

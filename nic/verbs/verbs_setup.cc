@@ -7,6 +7,7 @@
 
 #include "dataplane/base/cancellation.h"
 #include "dataplane/base/random_number.h"
+#include "nic/verbs/inline_limit.h"
 #include "nic/verbs/traffic_class.h"
 #include "nic/verbs/verbs_ports.h"
 #include "nic/verbs/verbs_transport.h"
@@ -136,18 +137,14 @@ bool VerbsTransport::create_queue_pair(const ibv_device_attr& device) {
   wanted.send_cq = send_completions_.get();
   wanted.recv_cq = receive_completions_.get();
   wanted.qp_type = IBV_QPT_UD;
-  // A device that cannot copy so much into a request says so only by refusing.
-  for (std::uint32_t bytes = kWantedInline; !queue_pair_; bytes = bytes > 32 ? bytes / 2 : 0) {
-    wanted.cap = {.max_send_wr = config_.send_slots,
-                  .max_recv_wr = config_.receive_slots,
-                  .max_send_sge = send_pieces_,
-                  .max_recv_sge = 1,
-                  .max_inline_data = bytes};
-    queue_pair_.reset(ibv_create_qp(domain_.get(), &wanted));
-    if (!queue_pair_ && (bytes == 0 || errno == ENOMEM)) return false;
-  }
-  // Packets of more pieces than a request can name are gathered first: then nothing goes inline from its pieces.
-  sends_.set_inline(send_pieces_ == verbs::SendRing::kMaxPieces ? wanted.cap.max_inline_data : 0);
+  wanted.cap = {.max_send_wr = config_.send_slots,
+                .max_recv_wr = config_.receive_slots,
+                .max_send_sge = send_pieces_,
+                .max_recv_sge = 1,
+                .max_inline_data = 0};
+  queue_pair_ = verbs::InlineLimit(kWantedInline).make(*domain_, wanted);
+  if (!queue_pair_) return false;
+  sends_.set_inline(wanted.cap.max_inline_data, send_pieces_);
   local_.queue_pair = queue_pair_->qp_num;
   return true;
 }

@@ -1,6 +1,11 @@
 // Ports and adapters that are not as soft-RoCE is: over the shim that says what real ones say (adapter_shim.h).
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
 #include "nic/verbs/verbs_ports.h"
 #include "tests/beds/adapter_shim.h"
 #include "tests/beds/verbs_bed.h"
@@ -222,6 +227,114 @@ TEST_F(VerbsAdapters, APartitionThatMovesInThePortsTableIsFollowed) {
   expect_exchange(pair);
   EXPECT_EQ(requests_of_adapter().partitions, (std::vector<std::uint16_t>{2, 2}));
   EXPECT_EQ(pair.left->address().partition_key, 0x8011);
+}
+
+// The inline bytes that a transport has: as many as the longest packet that goes inline.
+std::uint32_t inline_bytes(VerbsTransport& from) {
+  std::uint32_t longest = 0;
+  for (std::uint32_t length = 8; length <= 256; ++length) {
+    const std::uint64_t before = from.verbs_counters().inline_sends;
+    while (send_number(from, 1, 1, length) != 1) empty(from);
+    if (from.verbs_counters().inline_sends != before) longest = length;
+  }
+  return longest;
+}
+
+TEST_F(VerbsAdapters, AllInlineBytesThatAnAdapterHasAreFound) {
+  for (const std::uint32_t most : {0u, 48u, 96u, 101u, 220u}) {
+    for (const bool silent : {false, true}) {
+      adapter_shim.most_inline = most;
+      adapter_shim.silent = silent;
+      errno = ENOMEM;  // of something before, which a silent refusal leaves there
+      VerbsPair pair;
+      EXPECT_EQ(inline_bytes(*pair.left), most) << (silent ? "silent" : "with errno");
+    }
+  }
+}
+
+// Each attempt to make a queue pair is a command of the adapter's firmware.
+TEST_F(VerbsAdapters, WhatAnAdapterHasIsAskedForOnce) {
+  adapter_shim.most_inline = 101;
+  bed_connects_after = 1;
+  VerbsPair pair;
+  expect_exchange(pair);
+  const auto connect_again = [&] {
+    std::string error;
+    EXPECT_TRUE(pair.left->add_peer(1, pair.right->local_address(), error)) << error;
+    const std::uint64_t made = pair.left->connections()->counters().connections_made;
+    std::uint64_t number = 1000;
+    EXPECT_TRUE(wait_for([&] {
+      gets_through(*pair.left, 1, *pair.right, number++);
+      return pair.left->connections()->counters().connections_made != made;
+    }));
+  };
+  connect_again();
+  forget_requests();
+  connect_again();
+  for (const std::uint32_t bytes : requests_of_adapter().inline_bytes) EXPECT_TRUE(bytes == 0 || bytes == 101) << bytes;
+  EXPECT_LE(requests_of_adapter().inline_bytes.size(), 2u) << "one at each end";
+}
+
+// Short packets went through memory there, although two pieces are enough for most.
+TEST_F(VerbsAdapters, PacketsGoInlineWhereRequestsHaveFewPieces) {
+  adapter_shim.most_pieces = 2;
+  VerbsPair pair;
+  EXPECT_EQ(inline_bytes(*pair.left), 256u);
+  const char text[] = "abcdefghijklmnop";
+  std::array<ConstBuffer, 4> pieces;
+  for (std::size_t i = 0; i < pieces.size(); ++i) pieces[i] = {reinterpret_cast<const std::byte*>(text + 4 * i), 4};
+  empty(*pair.right);
+  const OutgoingPacket packet{pieces, 16};
+  ASSERT_EQ(pair.left->send_burst(1, {&packet, 1}), 1u);
+  std::uint64_t first = 0;
+  std::memcpy(&first, text, sizeof first);
+  EXPECT_EQ(receive_number(*pair.right), first) << "four pieces are gathered";
+}
+
+TEST_F(VerbsAdapters, WithoutSharedReceiveQueuesPacketsGoAsDatagrams) {
+  adapter_shim.no_shared_queues = true;
+  bed_connects_after = 1;
+  VerbsPair pair;
+  expect_exchange(pair);
+  EXPECT_EQ(pair.left->connections()->counters().connections_made, 0u);
+  EXPECT_EQ(pair.left->connections()->counters().packets_sent, 0u);
+}
+
+TEST_F(VerbsAdapters, AnAdapterThatReadsOneAtATimeReads) {
+  adapter_shim.most_reads = 1;
+  bed_has_bulk = true;
+  VerbsPair pair;
+  ASSERT_NE(pair.left->bulk(), nullptr);
+  std::vector<std::byte> source(8 << 20, std::byte{7}), sink(source.size());
+  BulkMemory& owner = *pair.right->capabilities().bulk_memory;
+  BulkMemory& reader = *pair.left->capabilities().bulk_memory;
+  MemoryKey key;
+  ASSERT_TRUE(owner.expose(source.data(), source.size(), key));
+  ASSERT_EQ(reader.begin_read(0 + 1, reinterpret_cast<std::uintptr_t>(source.data()), key, sink.data(), sink.size(), 5,
+                              {reinterpret_cast<std::uintptr_t>(sink.data()), sink.size()}),
+            BulkMemory::Begin::begun);
+  BulkMemory::Ending ending{};
+  ASSERT_TRUE(wait_for([&] {
+    empty(*pair.right);
+    empty(*pair.left);
+    return reader.take_endings({&ending, 1}) == 1;
+  }));
+  EXPECT_TRUE(ending.done);
+  EXPECT_TRUE(sink == source);
+  owner.withdraw(key);
+}
+
+TEST_F(VerbsAdapters, OtherKindsOfDevicesAreRefusedWithWhatServesInstead) {
+  VerbsSetupError error;
+  adapter_shim.transport = IBV_TRANSPORT_UNSPECIFIED;
+  EXPECT_EQ(open_on("rxe0", error), nullptr);
+  EXPECT_NE(error.text.find("rxe0 is neither InfiniBand nor RoCE but of a kind of its own (as Amazon's EFA)"),
+            std::string::npos)
+      << error.text;
+  EXPECT_NE(error.text.find("MP_EUILIB=ip"), std::string::npos) << error.text;
+  adapter_shim.transport = IBV_TRANSPORT_IWARP;
+  EXPECT_EQ(open_on("rxe0", error), nullptr);
+  EXPECT_NE(error.text.find("rxe0 speaks iWARP, which has no datagrams"), std::string::npos) << error.text;
 }
 
 }  // namespace
