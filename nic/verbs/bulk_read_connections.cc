@@ -118,7 +118,10 @@ void BulkReads::accepted(Connection& connection, const ConnectionMessage& messag
                          .route = path_.route_to_address(message.address)};
   if (connection.queue_pair->connect(end) != 0) return refused(connection);
   ++counters_.connections_made;
-  connection.piece = std::min<std::uint64_t>(std::uint64_t{kPacketsOfPiece} * end.mtu, longest_piece_);
+  // An end that has few reads at a time may be soft-RoCE.
+  const bool short_pieces = software_ || end.reads <= kSoftPiecesAtATime;
+  const std::uint64_t packets = short_pieces ? kSoftPacketsOfPiece : kPacketsOfPiece;
+  connection.piece = std::min(packets * end.mtu, longest_piece_);
   set_state(connection, Connection::State::ready);
   post_pieces(connection);
   remove_if_stopped(connection);

@@ -8,6 +8,7 @@
 
 #include "dataplane/base/cancellation.h"
 #include "dataplane/base/check.h"
+#include "nic/verbs/device_kind.h"
 
 namespace openlapi::verbs {
 namespace {
@@ -57,7 +58,10 @@ std::shared_ptr<MemoryMonitor> choose_monitor(std::string& text) {
 Registrar::Outcome BulkReads::AdapterRegistrar::add(std::uint64_t begin, std::uint64_t end, bool writable,
                                                     Region& region) {
   const CancellationOff off;
-  const int rights = IBV_ACCESS_REMOTE_READ | (writable ? IBV_ACCESS_LOCAL_WRITE : 0);
+  // Nobody polls this memory: the adapter may write what it has read in any order, which lets it use the bus better.
+  // Its completion comes after all of it. Drivers that know no such right leave it out.
+  const unsigned rights =
+      IBV_ACCESS_REMOTE_READ | (writable ? IBV_ACCESS_LOCAL_WRITE : 0) | IBV_ACCESS_RELAXED_ORDERING;
   ibv_mr* const made = ibv_reg_mr(&domain, reinterpret_cast<void*>(static_cast<std::uintptr_t>(begin)),
                                   static_cast<std::size_t>(end - begin), rights);
   if (made == nullptr) return errno == ENOMEM || errno == EAGAIN ? Outcome::no_room : Outcome::refused;
@@ -98,19 +102,21 @@ bool BulkReads::open(ibv_context& context, ibv_comp_channel& channel, const Port
   if (ibv_query_device(&context, &device) != 0) return false;
   if (ibv_query_port(&context, static_cast<std::uint8_t>(place.port), &attributes) != 0) return false;
   const int at_a_time = std::min(device.max_qp_rd_atom, device.max_qp_init_rd_atom);
-  if (at_a_time < 1 || device.max_qp_wr < static_cast<int>(kPiecesAtATime)) return false;
+  if (at_a_time < 1) return false;
+  software_ = is_software(*context.device);
+  const std::uint32_t pieces = std::min(software_ ? kSoftPiecesAtATime : kPiecesAtATime,
+                                        static_cast<std::uint32_t>(std::max(device.max_qp_wr, 1)));
   // Twice: what a queue pair that was given up has left behind lies there, too.
-  const std::uint32_t each = 2 * kPiecesAtATime;
+  const std::uint32_t each = 2 * pieces;
   limits_.connections = std::min(limits_.connections, static_cast<std::uint32_t>(std::max(device.max_cqe, 0)) / each);
   if (limits_.connections == 0) return false;
   completions_.reset(ibv_create_cq(&context, static_cast<int>(each * limits_.connections), nullptr, &channel, 0));
-  setting_ = {
-      .context = &context,
-      .domain = &registrar_.domain,
-      .completions = completions_.get(),
-      .place = place,
-      .reads = static_cast<std::uint8_t>(std::min<std::uint32_t>(kPiecesAtATime, static_cast<unsigned>(at_a_time))),
-      .queue_length = kPiecesAtATime};
+  setting_ = {.context = &context,
+              .domain = &registrar_.domain,
+              .completions = completions_.get(),
+              .place = place,
+              .reads = static_cast<std::uint8_t>(std::min<std::uint32_t>(pieces, static_cast<unsigned>(at_a_time))),
+              .queue_length = pieces};
   longest_piece_ = attributes.max_msg_sz;
   return completions_ != nullptr;
 }
@@ -175,7 +181,7 @@ RegistrationCache::Entry* BulkReads::acquire_for_read(void* local, std::size_t l
 // Posts what may be posted now.
 void BulkReads::post_pieces(Connection& connection) {
   while (connection.state == Connection::State::ready && !connection.waiting.empty() &&
-         connection.posted < kPiecesAtATime) {
+         connection.posted < setting_.queue_length) {
     const std::uint32_t number = connection.waiting.front();
     if (!post_piece(connection, number)) return stop(connection);
     if (reads_[number].begun == reads_[number].length) connection.waiting.pop_front();

@@ -6,16 +6,16 @@
 // An error of any kind breaks the connection: the queue pair is stopped, what was posted completes with errors, and the
 // next read asks for a new connection. After several connections without one successful read the peer counts as
 // unreachable, for a time that doubles from one second to a minute.
-// A read of the engine (up to 32 MiB) goes to the adapter in pieces of some hundred packets, two at a time. That keeps
-// any network busy without overrunning a queue on the way: soft-RoCE answers a READ without pausing, and all pieces of
-// a connection have to fit into the 1000 packets that Linux queues for a busy processor. With 1024 some were lost, and
-// a loss is repaired only after a time-out or not at all: transfers of 4 MiB took twice as long, or fell back to
-// packets. Now a loss costs one piece at most.
-// A connection also counts as broken if its adapter returns nothing for half a minute, far beyond the adapter's own
-// time-outs. Asynchronous events are ignored here: whatever they report about a queue pair shows in its completions or
-// in that time-out as well.
-// When a queue pair is destroyed the provider may discard its completions; those reads then end as failed.
-// Reading order: bulk_reads.cc, bulk_read_connections.cc, served_connections.h, registration_cache.h.
+// A read of the engine (up to 32 MiB) goes to the adapter in pieces. Real adapters are given all of them at once, so
+// that the transfer goes on while the task computes; they have as many under way as both ends can. Soft-RoCE is given
+// two at a time, of some hundred packets: it answers a READ without pausing, and all pieces of a connection have to fit
+// into the 1000 packets that Linux queues for a busy processor. With 1024 some were lost, and a loss is repaired only
+// after a time-out or not at all: transfers of 4 MiB took twice as long, or fell back to packets. Now a loss costs one
+// piece at most. A connection also counts as broken if its adapter returns nothing for half a minute, far beyond the
+// adapter's own time-outs. Asynchronous events are ignored here: whatever they report about a queue pair shows in its
+// completions or in that time-out as well. When a queue pair is destroyed the provider may discard its completions;
+// those reads then end as failed. Reading order: bulk_reads.cc, bulk_read_connections.cc, served_connections.h,
+// registration_cache.h.
 #pragma once
 
 #include <array>
@@ -85,10 +85,13 @@ class BulkReads final : public BulkMemory {
   static constexpr std::uint64_t kLongestRead = 32u << 20;
   static constexpr std::uint32_t kMostReads = 256;          // begun and not ended
   static constexpr std::uint32_t kReadsPerConnection = 16;  // the same
-  static constexpr std::uint32_t kPiecesAtATime = 2;        // of a connection; four are no faster
-  static constexpr std::uint32_t kPacketsOfPiece = 256;     // 1 MiB of the largest packets
+  static constexpr std::uint32_t kPiecesAtATime = 16;       // of a connection
+  static constexpr std::uint32_t kPacketsOfPiece = 512;     // 2 MiB of the largest packets
+  static constexpr std::uint32_t kSoftPiecesAtATime = 2;    // of soft-RoCE; four are no faster
+  static constexpr std::uint32_t kSoftPacketsOfPiece = 256;
   static constexpr std::uint32_t kSilentLooks = 1024;       // between two looks at the clock
-  static_assert(kPiecesAtATime * kPacketsOfPiece < 1000);
+  static_assert(kSoftPiecesAtATime * kSoftPacketsOfPiece < 1000);
+  static_assert(std::uint64_t{kPiecesAtATime} * kPacketsOfPiece * kLargestMtu >= kLongestRead);
 
   struct AdapterRegistrar final : Registrar {
     explicit AdapterRegistrar(ibv_pd& of) : domain(of) {}
@@ -165,6 +168,7 @@ class BulkReads final : public BulkMemory {
   BulkLimits limits_;
   ReliableSetting setting_;
   std::uint64_t longest_piece_ = 0;
+  bool software_ = false;  // the adapter is
   RegistrationCache cache_;
   CompletionQueue completions_;
   std::vector<Read> reads_;

@@ -27,8 +27,11 @@ Function* own(Function&, const char* name, const char* version = "IBVERBS_1.1") 
 
 using QueryPort = int(ibv_context*, std::uint8_t, ibv_port_attr*, std::size_t);
 
+using PostSend = int(ibv_qp*, ibv_send_wr*, ibv_send_wr**);
+
 struct Shim {
   std::mutex mutex;
+  std::map<ibv_context*, PostSend*> post_send;    // the same
   std::map<ibv_context*, QueryPort*> query_port;  // the device's own
   std::map<ibv_context*, std::deque<ibv_event_type>> events;
   AdapterRequests requests;
@@ -63,6 +66,18 @@ int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attribute
     attributes->pkey_tbl_len = static_cast<std::uint16_t>(adapter_shim.partitions.size());
   }
   return 0;
+}
+
+int post_send(ibv_qp* queue_pair, ibv_send_wr* requests, ibv_send_wr** refused) {
+  PostSend* device_own = nullptr;
+  {
+    const std::lock_guard guard(shim().mutex);
+    device_own = shim().post_send.at(queue_pair->context);
+    for (const ibv_send_wr* one = requests; one != nullptr; one = one->next) {
+      if (one->opcode == IBV_WR_RDMA_READ) shim().requests.reads.push_back(one->sg_list[0].length);
+    }
+  }
+  return device_own(queue_pair, requests, refused);
 }
 
 // The route to the device that stands for this LID, over the bed's link-local addresses.
@@ -130,6 +145,8 @@ ibv_context* ibv_open_device(ibv_device* device) {
   verbs_context* const extended = verbs_get_ctx(context);
   shim().query_port[context] = extended->query_port;
   extended->query_port = query_port;
+  shim().post_send[context] = context->ops.post_send;
+  context->ops.post_send = post_send;
   shim().events[context] = {};
   return context;
 }
@@ -138,6 +155,7 @@ int ibv_close_device(ibv_context* context) {
   {
     const std::lock_guard guard(shim().mutex);
     shim().query_port.erase(context);
+    shim().post_send.erase(context);
     shim().events.erase(context);
   }
   return OPENLAPI_OWN(ibv_close_device)(context);

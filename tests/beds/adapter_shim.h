@@ -44,6 +44,7 @@ struct AdapterRequests {
   std::vector<std::uint32_t> inline_bytes;  // that queue pairs were made with, or refused
   std::vector<int> rights;                  // of memory that was registered
   int resets = 0;                           // of queue pairs
+  std::vector<std::uint32_t> reads;         // bytes of each RDMA READ that was posted
 };
 AdapterRequests requests_of_adapter();
 void forget_requests();

@@ -300,12 +300,10 @@ TEST_F(VerbsAdapters, WithoutSharedReceiveQueuesPacketsGoAsDatagrams) {
   EXPECT_EQ(pair.left->connections()->counters().packets_sent, 0u);
 }
 
-TEST_F(VerbsAdapters, AnAdapterThatReadsOneAtATimeReads) {
-  adapter_shim.most_reads = 1;
-  bed_has_bulk = true;
-  VerbsPair pair;
+// Reads `length` bytes from the right task to the left one.
+void read_bulk(VerbsPair& pair, std::size_t length) {
   ASSERT_NE(pair.left->bulk(), nullptr);
-  std::vector<std::byte> source(8 << 20, std::byte{7}), sink(source.size());
+  std::vector<std::byte> source(length, std::byte{7}), sink(source.size());
   BulkMemory& owner = *pair.right->capabilities().bulk_memory;
   BulkMemory& reader = *pair.left->capabilities().bulk_memory;
   MemoryKey key;
@@ -322,6 +320,39 @@ TEST_F(VerbsAdapters, AnAdapterThatReadsOneAtATimeReads) {
   EXPECT_TRUE(ending.done);
   EXPECT_TRUE(sink == source);
   owner.withdraw(key);
+}
+
+TEST_F(VerbsAdapters, AnAdapterThatReadsOneAtATimeReads) {
+  adapter_shim.most_reads = 1;
+  bed_has_bulk = true;
+  VerbsPair pair;
+  read_bulk(pair, 8 << 20);
+}
+
+// Soft-RoCE gets two pieces of a MiB at a time, since it would lose more of them.
+TEST_F(VerbsAdapters, SoftRoceIsGivenTwoReadsAtATimeAndHardwareAllOfThem) {
+  bed_has_bulk = true;
+  {
+    VerbsPair pair;
+    read_bulk(pair, 4 << 20);
+  }
+  EXPECT_EQ(requests_of_adapter().reads, std::vector<std::uint32_t>(4, 1 << 20));
+  forget_requests();
+  adapter_shim.hardware = true;
+  VerbsPair pair;
+  command("sysctl -q -w net.core.netdev_max_backlog=100000");
+  read_bulk(pair, 8 << 20);
+  EXPECT_EQ(requests_of_adapter().reads, std::vector<std::uint32_t>(4, 2 << 20));
+}
+
+TEST_F(VerbsAdapters, OnlyMemoryOfBulkTransfersIsWrittenInAnyOrder) {
+  bed_has_bulk = true;
+  VerbsPair pair;
+  for (const int rights : requests_of_adapter().rights) EXPECT_EQ(rights & IBV_ACCESS_RELAXED_ORDERING, 0);
+  forget_requests();
+  read_bulk(pair, 1 << 20);
+  ASSERT_FALSE(requests_of_adapter().rights.empty());
+  for (const int rights : requests_of_adapter().rights) EXPECT_NE(rights & IBV_ACCESS_RELAXED_ORDERING, 0);
 }
 
 TEST_F(VerbsAdapters, OtherKindsOfDevicesAreRefusedWithWhatServesInstead) {
