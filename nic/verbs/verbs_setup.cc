@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "dataplane/base/cancellation.h"
 #include "dataplane/base/random_number.h"
 #include "nic/verbs/inline_limit.h"
 #include "nic/verbs/traffic_class.h"
@@ -213,9 +212,7 @@ ibv_ah_attr VerbsTransport::route_to_address(const verbs::Address& peer) const {
 bool VerbsTransport::add_peer(PeerIndex peer, const PeerAddress& bytes, std::string& error) {
   verbs::Address address;
   if (!verbs::decode(bytes, address, error) || !verbs::compatible(local_, address, error)) return false;
-  const CancellationOff off;
-  ibv_ah_attr route = route_to_address(address);
-  verbs::AddressHandle handle(ibv_create_ah(domain_.get(), &route));
+  auto handle = handles_.find_or_make(*domain_, route_to_address(address), moves_);
   if (!handle) {
     error = device_ + " finds no way to GID " + verbs::to_text(address.gid) + ", LID " + std::to_string(address.lid) +
             ": " + std::strerror(errno);

@@ -21,6 +21,7 @@
 
 #include "dataplane/transport/remote_table.h"
 #include "dataplane/transport/transport.h"
+#include "nic/verbs/address_handles.h"
 #include "nic/verbs/bulk_reads.h"
 #include "nic/verbs/datagram_origins.h"
 #include "nic/verbs/packet_connections.h"
@@ -114,7 +115,7 @@ class VerbsTransport final : public Transport,
   static constexpr std::uint32_t kRetryRecovery = 1024;  // calls between two attempts after one that failed
 
   struct Remote {
-    verbs::AddressHandle handle;
+    std::shared_ptr<ibv_ah> handle;
     verbs::Destination destination;
     verbs::Address address;
     std::uint32_t moves = 0;         // of ours that the handle knows
@@ -122,7 +123,7 @@ class VerbsTransport final : public Transport,
   };
   // An address handle must outlive the sends that use it.
   struct RetiredHandle {
-    verbs::AddressHandle handle;
+    std::shared_ptr<ibv_ah> handle;
     std::uint64_t last_send;
   };
 
@@ -193,6 +194,7 @@ class VerbsTransport final : public Transport,
   std::size_t released_ = 0;  // of the held packets: the first so many are no longer held by the engine
   verbs::SendRing sends_;
   RemoteTable<Remote> remotes_;  // by peer; no handle: not added
+  verbs::AddressHandles handles_;
   verbs::DatagramOrigins origins_;
   std::vector<RetiredHandle> retired_;
   verbs::QueuePair queue_pair_;

@@ -182,6 +182,19 @@ TEST_F(VerbsAdapters, TheVlanOfAGidIsThatOfItsInterface) {
   command("ip link delete rdma0.5");
 }
 
+TEST_F(VerbsAdapters, TasksBehindOnePortShareAnAddressHandle) {
+  VerbsPair pair;
+  const VerbsPointer neighbour = open_well("rxe1");
+  forget_requests();
+  std::string error;
+  for (PeerIndex peer = 2; peer != 40; ++peer) {
+    ASSERT_TRUE(pair.left->add_peer(peer, neighbour->local_address(), error)) << error;
+  }
+  EXPECT_EQ(requests_of_adapter().handles.size(), 0u) << "the first task behind that port has one";
+  EXPECT_TRUE(gets_through(*pair.left, 39, *neighbour, 5));
+  EXPECT_TRUE(gets_through(*pair.left, 1, *pair.right, 6));
+}
+
 // It used to be reset again and again.
 TEST_F(VerbsAdapters, AnAdapterThatHasFailedIsGivenUp) {
   bed_changes = [](VerbsConfig& config) { config.link_status = true; };
@@ -206,7 +219,7 @@ TEST_F(VerbsAdapters, AnAdapterThatHasFailedIsGivenUp) {
     EXPECT_EQ(send_number(*pair.left, 1, i + 1), 1u) << "it takes packets, and loses them";
     empty(*pair.left);
   }
-  EXPECT_EQ(pair.left->verbs_counters().lost_packets - lost, 5000u);
+  EXPECT_GE(pair.left->verbs_counters().lost_packets - lost, 5000u);
   EXPECT_EQ(requests_of_adapter().resets, 0);
   EXPECT_EQ(pair.left->verbs_counters().failed_recoveries, 0u);
   EXPECT_TRUE(pair.left->capabilities().wake_source->arm()) << "nothing keeps the task awake";
@@ -265,6 +278,7 @@ TEST_F(VerbsAdapters, WhatAnAdapterHasIsAskedForOnce) {
     std::uint64_t number = 1000;
     EXPECT_TRUE(wait_for([&] {
       gets_through(*pair.left, 1, *pair.right, number++);
+      gets_through(*pair.right, 0, *pair.left, number++);  // takes what connects, too
       return pair.left->connections()->counters().connections_made != made;
     }));
   };
@@ -300,26 +314,29 @@ TEST_F(VerbsAdapters, WithoutSharedReceiveQueuesPacketsGoAsDatagrams) {
   EXPECT_EQ(pair.left->connections()->counters().packets_sent, 0u);
 }
 
-// Reads `length` bytes from the right task to the left one.
-void read_bulk(VerbsPair& pair, std::size_t length) {
-  ASSERT_NE(pair.left->bulk(), nullptr);
+// Reads `length` bytes from the right task to the left one. Returns how many reads the adapter was given at first.
+std::size_t read_bulk(VerbsPair& pair, std::size_t length) {
+  EXPECT_NE(pair.left->bulk(), nullptr);
   std::vector<std::byte> source(length, std::byte{7}), sink(source.size());
   BulkMemory& owner = *pair.right->capabilities().bulk_memory;
   BulkMemory& reader = *pair.left->capabilities().bulk_memory;
   MemoryKey key;
-  ASSERT_TRUE(owner.expose(source.data(), source.size(), key));
-  ASSERT_EQ(reader.begin_read(0 + 1, reinterpret_cast<std::uintptr_t>(source.data()), key, sink.data(), sink.size(), 5,
+  EXPECT_TRUE(owner.expose(source.data(), source.size(), key));
+  EXPECT_EQ(reader.begin_read(0 + 1, reinterpret_cast<std::uintptr_t>(source.data()), key, sink.data(), sink.size(), 5,
                               {reinterpret_cast<std::uintptr_t>(sink.data()), sink.size()}),
             BulkMemory::Begin::begun);
   BulkMemory::Ending ending{};
-  ASSERT_TRUE(wait_for([&] {
+  std::size_t at_once = 0;
+  EXPECT_TRUE(wait_for([&] {
     empty(*pair.right);
     empty(*pair.left);
+    if (at_once == 0) at_once = requests_of_adapter().reads.size();
     return reader.take_endings({&ending, 1}) == 1;
   }));
   EXPECT_TRUE(ending.done);
   EXPECT_TRUE(sink == source);
   owner.withdraw(key);
+  return at_once;
 }
 
 TEST_F(VerbsAdapters, AnAdapterThatReadsOneAtATimeReads) {
@@ -334,14 +351,14 @@ TEST_F(VerbsAdapters, SoftRoceIsGivenTwoReadsAtATimeAndHardwareAllOfThem) {
   bed_has_bulk = true;
   {
     VerbsPair pair;
-    read_bulk(pair, 4 << 20);
+    EXPECT_EQ(read_bulk(pair, 4 << 20), 2u);
   }
   EXPECT_EQ(requests_of_adapter().reads, std::vector<std::uint32_t>(4, 1 << 20));
   forget_requests();
   adapter_shim.hardware = true;
   VerbsPair pair;
   command("sysctl -q -w net.core.netdev_max_backlog=100000");
-  read_bulk(pair, 8 << 20);
+  EXPECT_EQ(read_bulk(pair, 8 << 20), 4u);
   EXPECT_EQ(requests_of_adapter().reads, std::vector<std::uint32_t>(4, 2 << 20));
 }
 
