@@ -64,7 +64,7 @@ DeviceChoice choose_devices(const std::vector<ModuleDevice>& devices, const std:
                                 .network = request.network,
                                 .instances = request.instances,
                                 .earlier = exclusive ? static_cast<int>(request.context - 1) * request.instances : 0,
-                                .turn = exclusive ? 0 : request.local_number};
+                                .turn = exclusive ? 0 : request.local_number + request.context - 1};
     choice.wanted = count_wanted(candidates, wanted);
     for (const std::size_t number : choose_among(candidates, wanted)) {
       choice.chosen.push_back({candidates[number].device, candidates[number].place});

@@ -56,6 +56,14 @@ TEST(DeviceChoice, IsTheFirstNetworkIfNothingIsAskedFor) {
   EXPECT_EQ(chosen({.local_number = 1}, devices), Names{"rdma1"});
 }
 
+// A task's contexts, like a node's tasks, begin with different ones.
+TEST(DeviceChoice, SpreadsTheContextsOfATask) {
+  EXPECT_EQ(chosen({.context = 1}), Names{"rdma0"});
+  EXPECT_EQ(chosen({.context = 2}), Names{"rdma1"});
+  EXPECT_EQ(chosen({.context = 3}), Names{"rdma0"});
+  EXPECT_EQ(chosen({.context = 2, .local_number = 1}), Names{"rdma0"});
+}
+
 TEST(DeviceChoice, TellsNetworksApartByWhatTheModuleSays) {
   const std::vector<ModuleDevice> devices = {device("infiniband0", "0.0.0.0", 1), device("roce0", "0.0.0.0", 3)};
   EXPECT_EQ(chosen({.all_networks = true}, devices), (Names{"infiniband0", "roce0"}));
