@@ -6,11 +6,12 @@
 
 namespace openlapi::verbs {
 
-std::shared_ptr<ibv_ah> AddressHandles::find_or_make(ibv_pd& domain, const ibv_ah_attr& route, std::uint32_t moves) {
+std::shared_ptr<ibv_ah> AddressHandles::find_or_make(ibv_pd& domain, const ibv_ah_attr& route, std::uint32_t moves,
+                                                     bool anew) {
   Gid gid{};
   if (route.is_global != 0) std::copy_n(route.grh.dgid.raw, gid.size(), gid.begin());
   const Key key{gid, route.dlid, route.is_global != 0, moves};
-  if (const auto known = known_.find(key); known != known_.end()) {
+  if (const auto known = known_.find(key); !anew && known != known_.end()) {
     if (auto handle = known->second.lock()) return handle;
   }
   const CancellationOff off;

@@ -14,9 +14,10 @@ namespace openlapi::verbs {
 
 class AddressHandles {
  public:
-  // For packets of this route, of a port that has moved `moves` times: a handle knows which address they come from. It
-  // lives as long as somebody has it. Null, and errno: there is no way.
-  std::shared_ptr<ibv_ah> find_or_make(ibv_pd& domain, const ibv_ah_attr& route, std::uint32_t moves);
+  // For packets of this route, of a port that has moved `moves` times: a handle knows which address they come from, and
+  // which neighbour they went to when it was made. `anew`: that may be another one now. It lives as long as somebody
+  // has it. Null, and errno: there is no way.
+  std::shared_ptr<ibv_ah> find_or_make(ibv_pd& domain, const ibv_ah_attr& route, std::uint32_t moves, bool anew);
 
  private:
   using Key = std::tuple<Gid, std::uint16_t, bool, std::uint32_t>;  // GID, LID, whether there is a route header, moves

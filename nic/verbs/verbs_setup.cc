@@ -212,7 +212,9 @@ ibv_ah_attr VerbsTransport::route_to_address(const verbs::Address& peer) const {
 bool VerbsTransport::add_peer(PeerIndex peer, const PeerAddress& bytes, std::string& error) {
   verbs::Address address;
   if (!verbs::decode(bytes, address, error) || !verbs::compatible(local_, address, error)) return false;
-  auto handle = handles_.find_or_make(*domain_, route_to_address(address), moves_);
+  const Remote* const before = remotes_.find(peer);
+  const bool anew = before != nullptr && before->handle && before->moves == moves_;
+  auto handle = handles_.find_or_make(*domain_, route_to_address(address), moves_, anew);
   if (!handle) {
     error = device_ + " finds no way to GID " + verbs::to_text(address.gid) + ", LID " + std::to_string(address.lid) +
             ": " + std::strerror(errno);

@@ -191,6 +191,8 @@ TEST_F(VerbsAdapters, TasksBehindOnePortShareAnAddressHandle) {
     ASSERT_TRUE(pair.left->add_peer(peer, neighbour->local_address(), error)) << error;
   }
   EXPECT_EQ(requests_of_adapter().handles.size(), 0u) << "the first task behind that port has one";
+  ASSERT_TRUE(pair.left->add_peer(2, neighbour->local_address(), error)) << error;
+  EXPECT_EQ(requests_of_adapter().handles.size(), 1u) << "who is added again may have another neighbour's address";
   EXPECT_TRUE(gets_through(*pair.left, 39, *neighbour, 5));
   EXPECT_TRUE(gets_through(*pair.left, 1, *pair.right, 6));
 }
