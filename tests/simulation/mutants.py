@@ -144,9 +144,6 @@ MUTANTS = {
     "old_row_believed_anew": (
         "dataplane/paths/path_watch.cc", "what the matrix says of an adapter counts again with each change of another one",
         [("  if ((words & ~before) != 0) {\n", "  if (words != 0) {\n")]),
-    "true_word_behind_old_row": (
-        "dataplane/paths/path_watch.cc", "what a second one says of a link is no news, although the first one was wrong",
-        [("  if ((words & ~before) != 0) {\n", "  if (words != 0 && before == 0) {\n")]),
     "round_trip_of_sent_again": (
         "dataplane/reliability/send_window.cc", "a packet that was sent again over another path measures that one",
         [("  over.news.round_trip = again ? 0 : std::max<Nanoseconds>(age, 1);\n",
