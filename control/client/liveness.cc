@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -121,27 +120,25 @@ void LivenessWatch::add(std::span<const std::byte> told) {
   processes_.push_back(std::move(process));
 }
 
-// One process of each machine.
+// As many as may be tried at a time: the others follow when they are wanted.
 void LivenessWatch::begin() {
-  std::vector<in_addr> tried;
-  for (Process& process : processes_) {
-    const bool is_tried = std::ranges::all_of(process.addresses, [&](in_addr each) { return has(tried, each); });
-    if (is_tried || proofs_.size() >= kMostProofs) continue;
-    tried.insert(tried.end(), process.addresses.begin(), process.addresses.end());
-    prove(process);
-  }
+  for (std::size_t n = 0; n < processes_.size() && proofs_.size() < kMostProofs; ++n) prove(n);
 }
 
-void LivenessWatch::prove(Process& process) {
+void LivenessWatch::want(std::size_t process, bool is_wanted) {
+  processes_[process].is_wanted = is_wanted;
+  if (!is_wanted) processes_[process].refusals = 0;
+}
+
+void LivenessWatch::prove(std::size_t number) {
+  Process& process = processes_[number];
   for (const in_addr address : process.addresses) {
-    Connection connection;
-    const Seen seen = connect_to(address, process.port, connection);
+    Proof proof{.process = number};
+    const Seen seen = connect_to(address, process.port, proof.connection);
     process.was_tried = process.was_tried || seen != Seen::failed;
-    if (seen == Seen::nothing) proofs_.push_back(std::move(connection));
+    if (seen == Seen::nothing) proofs_.push_back(std::move(proof));
   }
 }
-
-bool LivenessWatch::is_proven(in_addr address) const { return has(proven_, address); }
 
 LivenessWatch::Seen LivenessWatch::connect_to(in_addr address, std::uint16_t port, Connection& connection) {
   connection = {.address = address,
@@ -176,27 +173,30 @@ LivenessWatch::Seen LivenessWatch::look_at(Connection& connection) {
 
 void LivenessWatch::look() {
   look_at_proofs();
-  for (std::size_t n = 0; n < processes_.size(); ++n) look_at(processes_[(first_ + n) % processes_.size()]);
+  for (std::size_t n = 0; n < processes_.size(); ++n) look_at((first_ + n) % processes_.size());
   take_turns();
 }
 
 void LivenessWatch::look_at_proofs() {
-  std::erase_if(proofs_, [&](Connection& proof) {
-    const Seen seen = look_at(proof);
+  std::erase_if(proofs_, [&](Proof& proof) {
+    const Seen seen = look_at(proof.connection);
     const bool is_accepted = seen == Seen::is_open || seen == Seen::closed;
-    if (is_accepted && !is_proven(proof.address)) proven_.push_back(proof.address);
+    if (is_accepted) processes_[proof.process].reached.push_back(proof.connection.address);
     return seen != Seen::nothing;
   });
 }
 
-void LivenessWatch::look_at(Process& process) {
+void LivenessWatch::look_at(std::size_t number) {
+  Process& process = processes_[number];
   const auto close = [&] {
     if (process.connection.fd.is_open()) --open_;
     process.connection.fd.reset();
   };
   const auto refused = [&](Seen seen) {
     if (seen == Seen::refused) ++process.refusals;
-    if (seen == Seen::failed) ++process.next_address;
+    if (seen != Seen::failed) return;
+    process.refusals = 0;
+    ++process.next_address;
   };
   if (!process.is_wanted || process.refusals >= kRefusals) return close();
   if (process.connection.fd.is_open()) {
@@ -207,11 +207,10 @@ void LivenessWatch::look_at(Process& process) {
     refused(seen);
     close();
   }
-  std::vector<in_addr> usable;
-  std::ranges::copy_if(process.addresses, std::back_inserter(usable), [&](in_addr each) { return is_proven(each); });
-  if (usable.empty() && !process.was_tried && proofs_.size() < kMostProofs) return prove(process);
-  if (usable.empty() || open_ >= kMostOpen || process.refusals >= kRefusals) return;
-  const Seen seen = connect_to(usable[process.next_address % usable.size()], process.port, process.connection);
+  const std::vector<in_addr>& reached = process.reached;
+  if (reached.empty() && !process.was_tried && proofs_.size() < kMostProofs) return prove(number);
+  if (reached.empty() || open_ >= kMostOpen || process.refusals >= kRefusals) return;
+  const Seen seen = connect_to(reached[process.next_address % reached.size()], process.port, process.connection);
   if (process.connection.fd.is_open()) ++open_;
   refused(seen);
 }

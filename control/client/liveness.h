@@ -34,8 +34,8 @@ class LivenessPort {
   std::deque<FileDescriptor> others_;  // the latest ones
 };
 
-// The others' ports. A refusal counts only from an address from which another connection was accepted: of this job's
-// processes there, and not by a gate that lets nobody in.
+// The others' ports. A refusal of a process counts only from an address at which this very process was reached before:
+// another machine may have the same address, behind address translation for instance, and a gate may let nobody in.
 class LivenessWatch {
  public:
   // `own`: addresses that are this machine's, too, lead to no other one.
@@ -43,10 +43,10 @@ class LivenessWatch {
 
   // The next process; `told` by its LivenessPort. One that has told nothing is not watched.
   void add(std::span<const std::byte> told);
-  // All were added, and live: finds out at which of their addresses ports can be reached.
+  // All were added, and live: begins to find out at which of their addresses they can be reached.
   void begin();
-  // While it is wanted a process is watched.
-  void want(std::size_t process, bool is_wanted) { processes_[process].is_wanted = is_wanted; }
+  // While it is wanted a process is watched. One that is not wanted has been heard from, so it lives.
+  void want(std::size_t process, bool is_wanted);
   // Takes in what has become of the connections, and makes new ones. Never blocks. Once a second or so.
   void look();
   bool has_ended(std::size_t process) const { return processes_[process].refusals >= kRefusals; }
@@ -62,26 +62,28 @@ class LivenessWatch {
     unsigned looks = 0;  // before it was
   };
   struct Process {
-    std::vector<in_addr> addresses{};
+    std::vector<in_addr> addresses{}, reached{};
     std::uint16_t port = 0;
     bool is_wanted = false, was_tried = false;
     unsigned refusals = 0;
     std::size_t next_address = 0;
     Connection connection{};
   };
+  struct Proof {
+    std::size_t process = 0;
+    Connection connection{};
+  };
 
   static Seen look_at(Connection& connection);
   static Seen connect_to(in_addr address, std::uint16_t port, Connection& connection);
-  bool is_proven(in_addr address) const;
-  void prove(Process& process);
+  void prove(std::size_t number);
   void look_at_proofs();
-  void look_at(Process& process);
+  void look_at(std::size_t number);
   void take_turns();
 
   const std::vector<in_addr> own_;
   std::vector<Process> processes_{};
-  std::vector<in_addr> proven_{};
-  std::vector<Connection> proofs_{};
+  std::vector<Proof> proofs_{};
   std::size_t open_ = 0;   // connections of processes
   std::size_t first_ = 0;  // process that is served first
 };

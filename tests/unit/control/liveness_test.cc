@@ -8,9 +8,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
+
+#include "dataplane/base/byte_codec.h"
+#include "dataplane/base/file_descriptor.h"
 
 namespace openlapi {
 namespace {
@@ -21,10 +25,30 @@ in_addr address(const char* text) {
   return made;
 }
 
+FileDescriptor listen_at(const char* text) {
+  FileDescriptor listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in place{};
+  place.sin_family = AF_INET;
+  place.sin_addr = address(text);
+  EXPECT_EQ(bind(listener.get(), reinterpret_cast<const sockaddr*>(&place), sizeof place), 0);
+  EXPECT_EQ(listen(listener.get(), 5), 0);
+  return listener;
+}
+
 class LivenessTest : public testing::Test {
  protected:
   void add(const LivenessPort& port, std::vector<in_addr> addresses = {address("127.0.0.2")}) {
     watch_.add(port.told(addresses));
+    watch_.want(count_++, true);
+  }
+  void add(const FileDescriptor& listener, std::vector<in_addr> addresses) {
+    sockaddr_in place{};
+    socklen_t length = sizeof place;
+    getsockname(listener.get(), reinterpret_cast<sockaddr*>(&place), &length);
+    std::vector<std::byte> told;
+    append_little(told, ntohs(place.sin_port));
+    for (const in_addr each : addresses) append_little(told, static_cast<std::uint32_t>(ntohl(each.s_addr)));
+    watch_.add(told);
     watch_.want(count_++, true);
   }
   void look(std::size_t times) {
@@ -91,15 +115,39 @@ TEST_F(LivenessTest, RefusalsOfAMachineThatLetsNobodyInDoNotCount) {
   EXPECT_FALSE(watch_.has_ended(1));
 }
 
-TEST_F(LivenessTest, AnotherProcessOfItsMachineShowsThatItsPortsAreReached) {
+// Two machines may have the same address, behind address translation for instance: what is told there of a process that
+// was never reached there is told of nobody.
+TEST_F(LivenessTest, ARefusalCountsOnlyWhereThisVeryProcessWasReached) {
+  const FileDescriptor elsewhere = listen_at("127.0.0.3");
   add(*theirs_);
-  others_.emplace();
-  add(*others_);
+  add(elsewhere, {address("127.0.0.2"), address("127.0.0.3")});
+  watch_.begin();
+  look(20);
+  EXPECT_FALSE(watch_.has_ended(1));
+}
+
+TEST_F(LivenessTest, WhereItWasReachedARefusalCounts) {
+  FileDescriptor elsewhere = listen_at("127.0.0.3");
+  add(elsewhere, {address("127.0.0.2"), address("127.0.0.3")});
   watch_.begin();
   look(5);
-  others_.reset();
-  look_until_ended(1);
-  EXPECT_FALSE(watch_.has_ended(0));
+  elsewhere.reset();
+  look_until_ended(0);
+}
+
+// It was heard from in between.
+TEST_F(LivenessTest, RefusalsBeforeItWasHeardFromDoNotCount) {
+  add(*theirs_);
+  watch_.begin();
+  look(5);
+  theirs_.reset();
+  for (int turn = 0; turn < 20; ++turn) {
+    look(1);
+    EXPECT_FALSE(watch_.has_ended(0));
+    watch_.want(0, false);
+    watch_.want(0, true);
+  }
+  look_until_ended(0);
 }
 
 TEST_F(LivenessTest, AddressesThatThisMachineHasTooAreLeftOut) {
