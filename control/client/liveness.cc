@@ -19,7 +19,8 @@ namespace openlapi {
 namespace {
 
 constexpr std::size_t kMostAddresses = 8;  // of a machine
-constexpr std::size_t kMostOthers = 128;   // connections of others that are kept
+constexpr std::size_t kMostOthers = 64;    // connections of others that are kept
+constexpr int kMostAccepts = 16;           // in one look: it is inside somebody's call
 constexpr std::size_t kMostProofs = 64, kMostOpen = 64;
 constexpr unsigned kMostLooks = 4;  // that an answer may take
 constexpr int kBacklog = 4096;
@@ -97,7 +98,7 @@ std::vector<std::byte> LivenessPort::told(std::span<const in_addr> addresses) co
 
 void LivenessPort::look() {
   std::erase_if(others_, [](const FileDescriptor& other) { return (events_of(other.get()) & kEnd) != 0; });
-  for (;;) {
+  for (int n = 0; n < kMostAccepts; ++n) {
     FileDescriptor other(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!other.is_open()) return;
     prepare(other.get());
