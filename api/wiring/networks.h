@@ -61,6 +61,7 @@ struct NetworkRequest {
   bool tags = false;                   // packets carry tags, over each network: a pair of tasks may use any
   bool spare = false;                  // for tasks that replace others; nobody is reached over it until then
   TellNotice tell = nullptr;
+  void (*when_loaded)() = nullptr;  // see TransportsRequest
 };
 
 struct OpenNetworks {

@@ -173,7 +173,8 @@ NetworkRequest Opening::network_request() {
           .exchange = job_.has_launcher ? std::function<bool()>([this] { return exchange_networks(); }) : nullptr,
           .agreement = job_.agreements,
           .tags = wants_tags(),
-          .tell = request_.tell};
+          .tell = request_.tell,
+          .when_loaded = request_.when_loaded};
 }
 
 bool Opening::run() {

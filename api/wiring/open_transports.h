@@ -27,6 +27,9 @@ struct TransportsRequest {
   AddressSource* addresses = nullptr;  // what the program knows about where the tasks are; null: nothing
   const char* how_to_give_addresses;   // for the error message if the program gives none
   TellNotice tell = nullptr;
+  // Called when modules, or libraries that their devices need, were loaded, before a device is opened; null: nobody
+  // wants to know.
+  void (*when_loaded)() = nullptr;
 };
 
 // What carries a context's packets.

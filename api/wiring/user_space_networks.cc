@@ -37,6 +37,7 @@ class UserSpace {
 
  private:
   void load();
+  void load_drivers(const Candidate& candidate) const;
   std::vector<std::string> named_devices() const;
   std::string device_for(const std::string& preference);
   bool find_devices(bool named, OpenFailure& failure);
@@ -66,8 +67,17 @@ void UserSpace::load() {
   for (const std::string& name : request_.settings.modules) {
     Candidate candidate{name, nullptr, {}};
     candidate.module = load_module(name, folders, candidate.reason);
+    if (candidate.module != nullptr && request_.when_loaded != nullptr) load_drivers(candidate);
     candidates_.push_back(std::move(candidate));
   }
+}
+
+// The module looks for its devices, and with them loads what drives them.
+void UserSpace::load_drivers(const Candidate& candidate) const {
+  request_.when_loaded();
+  std::string ignored;
+  candidate.module->devices(module_request(candidate), ignored);
+  request_.when_loaded();
 }
 
 // What the user names, one for each instance; none: the library chooses.

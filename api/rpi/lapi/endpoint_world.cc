@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/rpi/lapi/aligned_calls.h"
 #include "api/rpi/lapi/fault_texts.h"
 #include "api/rpi/lapi/outstanding.h"
 #include "api/rpi/lapi/peer_ends.h"
@@ -164,8 +165,11 @@ bool EndpointWorld::open_endpoint(JoinedJob& job, Nanoseconds timeout, std::stri
     reason = wrong.message();
     return false;
   }
-  const TransportsRequest request{
-      .job = job, .instance = kInstance, .how_to_give_addresses = "LAM does", .tell = print_notice};
+  const TransportsRequest request{.job = job,
+                                  .instance = kInstance,
+                                  .how_to_give_addresses = "LAM does",
+                                  .tell = print_notice,
+                                  .when_loaded = lead_aligned_calls};
   OpenFailure failure;
   ends_.publish(*job.bootstrap);
   if (!open_transports(request, settings_, opened_, failure)) {
