@@ -5,6 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cerrno>
@@ -12,6 +14,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 
 #include "api/rpi/lapi/object_linkage.h"
 
@@ -20,9 +23,7 @@ namespace openlapi::rpi {
 namespace {
 
 using Memalign = void* (*)(std::size_t alignment, std::size_t bytes);
-using Open = void* (*)(const char* file, int mode);
 std::atomic<Memalign> memalign_of_process{nullptr};
-std::atomic<Open> open_of_process{nullptr};  // this module's own calls are led as well
 
 int led_posix_memalign(void** place, std::size_t alignment, std::size_t bytes) {
   if (!std::has_single_bit(alignment) || alignment % sizeof(void*) != 0) return EINVAL;
@@ -38,12 +39,6 @@ void* led_aligned_alloc(std::size_t alignment, std::size_t bytes) {
   return memalign_of_process.load()(alignment, bytes);
 }
 
-void* led_dlopen(const char* file, int mode) {
-  void* const library = open_of_process.load()(file, mode);
-  if (library != nullptr) lead_aligned_calls();
-  return library;
-}
-
 const void* object_of(const void* function) {
   Dl_info found{};
   return function != nullptr && dladdr(function, &found) != 0 ? found.dli_fbase : nullptr;
@@ -57,16 +52,37 @@ Memalign find_memalign() {
   return object_of(found) == freeing ? reinterpret_cast<Memalign>(found) : nullptr;
 }
 
-struct Search {
-  const void* own;         // the object of this module
-  bool is_behind = false;  // it has come: those behind it were loaded with it, or later
+// A function of the process, and where calls of it are to lead.
+struct Leading {
+  const char* name;
+  void* own;  // as the linker binds it for those who have nothing else
+  void* target;
 };
 
-// Where its calls of a function lead; null: they are left alone.
-void* new_target(const char* name, bool leads_loads) {
-  if (std::strcmp(name, "posix_memalign") == 0) return reinterpret_cast<void*>(&led_posix_memalign);
-  if (std::strcmp(name, "aligned_alloc") == 0) return reinterpret_cast<void*>(&led_aligned_alloc);
-  return leads_loads && std::strcmp(name, "dlopen") == 0 ? reinterpret_cast<void*>(&led_dlopen) : nullptr;
+// The linker is asked for these before it walks through the objects: then it holds a lock, and may not be asked.
+struct Search {
+  std::array<Leading, 2> led;
+  std::array<Leading, 4> memory;  // to which the target fits
+};
+
+void* found_as(const char* name) { return dlsym(RTLD_DEFAULT, name); }
+
+Search make_search() {
+  Search search{{{{"posix_memalign", nullptr, reinterpret_cast<void*>(&led_posix_memalign)},
+                  {"aligned_alloc", nullptr, reinterpret_cast<void*>(&led_aligned_alloc)}}},
+                {{{"free", nullptr, nullptr},
+                  {"malloc", nullptr, nullptr},
+                  {"calloc", nullptr, nullptr},
+                  {"realloc", nullptr, nullptr}}}};
+  for (Leading& each : search.led) each.own = found_as(each.name);
+  for (Leading& each : search.memory) each.own = found_as(each.name);
+  return search;
+}
+
+const Leading* find(std::span<const Leading> functions, const char* name) {
+  const auto found =
+      std::ranges::find_if(functions, [&](const Leading& each) { return !std::strcmp(each.name, name); });
+  return found != functions.end() ? &*found : nullptr;
 }
 
 // What the linker has made read-only after it had filled it in.
@@ -80,38 +96,76 @@ bool is_sealed(const dl_phdr_info& object, std::uintptr_t place, std::uintptr_t 
   return false;
 }
 
-void write_slot(const dl_phdr_info& object, std::uintptr_t place, void* target) {
+// Whether a loaded segment has the place, with these rights at least.
+bool has(const dl_phdr_info& object, std::uintptr_t place, ElfW(Word) rights) {
+  const std::span<const ElfW(Phdr)> headers(object.dlpi_phdr, object.dlpi_phnum);
+  return std::ranges::any_of(headers, [&](const ElfW(Phdr) & header) {
+    return header.p_type == PT_LOAD && (header.p_flags & rights) == rights &&
+           place - (object.dlpi_addr + header.p_vaddr) < header.p_memsz;
+  });
+}
+
+// A word that has a function's address, or will have it.
+struct Slot {
+  const char* name;
+  void** place;
+  bool may_wait;  // for the first call: until then it leads to the object's own stub
+};
+
+void* value_of(const Slot& slot) { return __atomic_load_n(slot.place, __ATOMIC_RELAXED); }
+
+bool is_unbound(const dl_phdr_info& object, const Slot& slot) {
+  return slot.may_wait && has(object, reinterpret_cast<std::uintptr_t>(value_of(slot)), PF_X);
+}
+
+template <class Visit>
+void visit_slots(const dl_phdr_info& object, const Visit& visit) {
+  const ObjectLinkage linkage = linkage_of(object);
+  if (linkage.symbols == nullptr) return;
+  const auto visit_all = [&](const auto& uses) {
+    for (const auto& use : uses) {
+      const std::uintptr_t place = object.dlpi_addr + use.r_offset;
+      if (!is_address(use) || place % sizeof(void*) != 0 || !has(object, place, PF_W)) continue;
+      const std::size_t symbol = symbol_of(use);
+      const bool may_wait = is_call(use) && linkage.symbols[symbol].st_shndx == SHN_UNDEF;
+      visit(Slot{linkage.name_of(symbol), reinterpret_cast<void**>(place), may_wait});
+    }
+  };
+  visit_all(linkage.uses);
+  visit_all(linkage.calls);
+  visit_all(linkage.short_uses);
+  visit_all(linkage.short_calls);
+}
+
+// Not so where somebody has loaded it with RTLD_DEEPBIND, for instance: what it frees goes elsewhere. One that has
+// bound nothing of this yet is taken for one that shares it.
+bool shares_memory(const dl_phdr_info& object, const Search& search) {
+  bool is_shared = true;
+  visit_slots(object, [&](const Slot& slot) {
+    const Leading* const function = find(search.memory, slot.name);
+    if (function != nullptr && value_of(slot) != function->own && !is_unbound(object, slot)) is_shared = false;
+  });
+  return is_shared;
+}
+
+void write_slot(const dl_phdr_info& object, const Slot& slot, void* target) {
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  auto* const slot = reinterpret_cast<void**>(place);
+  const auto place = reinterpret_cast<std::uintptr_t>(slot.place);
   void* const its_page = reinterpret_cast<void*>(place / page * page);
-  if (place % sizeof(void*) != 0 || __atomic_load_n(slot, __ATOMIC_RELAXED) == target) return;
   const bool sealed = is_sealed(object, place, page);
   if (sealed && mprotect(its_page, page, PROT_READ | PROT_WRITE) != 0) return;
-  __atomic_store_n(slot, target, __ATOMIC_RELEASE);
+  __atomic_store_n(slot.place, target, __ATOMIC_RELEASE);
   if (sealed) mprotect(its_page, page, PROT_READ);
 }
 
-void lead_calls_of(const dl_phdr_info& object, bool leads_loads) {
-  const ObjectLinkage linkage = linkage_of(object);
-  if (linkage.symbols == nullptr) return;
-  const auto lead_all = [&](const auto& uses) {
-    for (const auto& use : uses) {
-      void* const target = new_target(linkage.name_of(symbol_of(use)), leads_loads);
-      if (target != nullptr) write_slot(object, object.dlpi_addr + use.r_offset, target);
-    }
-  };
-  lead_all(linkage.uses);
-  lead_all(linkage.calls);
-  lead_all(linkage.short_uses);
-  lead_all(linkage.short_calls);
-}
-
 int look_at_object(dl_phdr_info* object, std::size_t, void* argument) {
-  auto& search = *static_cast<Search*>(argument);
-  const void* const base = object_of(object->dlpi_phdr);
-  const bool is_own = base == search.own;
-  search.is_behind = search.is_behind || is_own;
-  if (base != nullptr) lead_calls_of(*object, search.is_behind);
+  const auto& search = *static_cast<const Search*>(argument);
+  if (!shares_memory(*object, search)) return 0;
+  visit_slots(*object, [&](const Slot& slot) {
+    const Leading* const function = find(search.led, slot.name);
+    if (function == nullptr || (value_of(slot) != function->own && !is_unbound(*object, slot))) return;
+    write_slot(*object, slot, function->target);
+  });
   return 0;
 }
 
@@ -121,8 +175,7 @@ void lead_aligned_calls() {
   const Memalign memalign = find_memalign();
   if (memalign == nullptr) return;
   memalign_of_process = memalign;
-  open_of_process = reinterpret_cast<Open>(dlsym(RTLD_DEFAULT, "dlopen"));
-  Search search{.own = object_of(reinterpret_cast<const void*>(&lead_aligned_calls))};
+  Search search = make_search();
   dl_iterate_phdr(look_at_object, &search);
 }
 

@@ -6,8 +6,8 @@
 namespace openlapi::rpi {
 
 // Where free() is not of those who have these two functions, but of somebody who has memalign(): leads all calls of
-// them there, in what is loaded now, and in what this module and the libraries that it has brought load later. Does
-// nothing elsewhere.
+// them there, in what is loaded now and has that free() itself. Call it again when something was loaded. Does nothing
+// elsewhere.
 void lead_aligned_calls();
 
 }  // namespace openlapi::rpi

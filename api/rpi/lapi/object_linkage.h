@@ -27,4 +27,34 @@ inline std::size_t symbol_of(const auto& use) {
   return static_cast<std::size_t>(use.r_info >> kBitsBelowSymbol);
 }
 
+// Kinds of uses that are whole words with a symbol's address; only the first one may be filled in later, by the first
+// call. 0 is none.
+#if defined(__x86_64__)
+inline constexpr unsigned kCallUse = R_X86_64_JUMP_SLOT, kTableUse = R_X86_64_GLOB_DAT,
+                          kWordUse = sizeof(void*) == 8 ? R_X86_64_64 : R_X86_64_32;
+#elif defined(__i386__)
+inline constexpr unsigned kCallUse = R_386_JMP_SLOT, kTableUse = R_386_GLOB_DAT, kWordUse = R_386_32;
+#elif defined(__aarch64__)
+inline constexpr unsigned kCallUse = R_AARCH64_JUMP_SLOT, kTableUse = R_AARCH64_GLOB_DAT, kWordUse = R_AARCH64_ABS64;
+#elif defined(__arm__)
+inline constexpr unsigned kCallUse = R_ARM_JUMP_SLOT, kTableUse = R_ARM_GLOB_DAT, kWordUse = R_ARM_ABS32;
+#elif defined(__powerpc64__) && _CALL_ELF == 2
+inline constexpr unsigned kCallUse = R_PPC64_JMP_SLOT, kTableUse = R_PPC64_GLOB_DAT, kWordUse = R_PPC64_ADDR64;
+#elif defined(__s390x__)
+inline constexpr unsigned kCallUse = R_390_JMP_SLOT, kTableUse = R_390_GLOB_DAT, kWordUse = R_390_64;
+#elif defined(__riscv) && __riscv_xlen == 64
+inline constexpr unsigned kCallUse = R_RISCV_JUMP_SLOT, kTableUse = 0, kWordUse = R_RISCV_64;
+#else
+inline constexpr unsigned kCallUse = 0, kTableUse = 0, kWordUse = 0;
+#endif
+
+inline unsigned kind_of(const auto& use) {
+  return static_cast<unsigned>(use.r_info & (sizeof(ElfW(Addr)) == 8 ? 0xffffffff : 0xff));
+}
+inline bool is_call(const auto& use) { return kind_of(use) == kCallUse; }
+inline bool is_address(const auto& use) {
+  const unsigned kind = kind_of(use);
+  return kind != 0 && (kind == kCallUse || kind == kTableUse || kind == kWordUse);
+}
+
 }  // namespace openlapi::rpi

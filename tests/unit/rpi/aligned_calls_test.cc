@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <thread>
 
 extern "C" {
 
@@ -61,10 +62,43 @@ TEST(AlignedCallsTest, LeadToTheMemoryThatFreeTakesBack) {
   EXPECT_EQ(led([&] { EXPECT_EQ(use(library), 0); }), 2U);
   EXPECT_EQ(led([] { const auto made = std::make_unique<Wide>(); }), 1U) << "libstdc++'s";
 
+  EXPECT_EQ(reinterpret_cast<void* (*)()>(dlsym(library, "used_dlopen"))(), dlsym(RTLD_DEFAULT, "dlopen"))
+      << "it looks for libraries where its caller says";
   void* const next =
       reinterpret_cast<void* (*)(const char*)>(dlsym(library, "load_library"))(std::getenv("RPI_ALIGNED_LATER"));
   ASSERT_NE(next, nullptr);
+  lead_aligned_calls();
   EXPECT_EQ(led([&] { EXPECT_EQ(use(next), 0); }), 2U) << "one that is loaded later";
+}
+
+// Its free() is the C library's, as its posix_memalign() is.
+TEST(AlignedCallsTest, AreLeftAloneWhereFreeIsAnotherOne) {
+  void* const library = dlopen(std::getenv("RPI_ALIGNED_DEEP"), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+  ASSERT_NE(library, nullptr) << dlerror();
+  lead_aligned_calls();
+  EXPECT_EQ(led([&] { EXPECT_EQ(use(library), 0); }), 0U);
+}
+
+TEST(AlignedCallsTest, AreLedBeforeTheyAreBound) {
+  void* const library = dlopen(std::getenv("RPI_ALIGNED_LAZY"), RTLD_LAZY | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+  lead_aligned_calls();
+  EXPECT_EQ(led([&] { EXPECT_EQ(use(library), 0); }), 2U);
+}
+
+// The linker's locks are taken in its own order.
+TEST(AlignedCallsTest, MayBeLedWhileAnotherThreadLoadsLibraries) {
+  std::atomic<bool> is_done{false};
+  std::thread loading([&] {
+    const char* const file = std::getenv("RPI_ALIGNED_PASSING");
+    while (!is_done) {
+      void* const library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+      if (library == nullptr || dlclose(library) != 0) return;
+    }
+  });
+  for (int turn = 0; turn < 3000; ++turn) lead_aligned_calls();
+  is_done = true;
+  loading.join();
 }
 
 TEST(AlignedCallsTest, RefuseWhatTheCLibraryRefuses) {

@@ -5,6 +5,9 @@
 __attribute__((visibility("default"))) int use_memory(void);
 __attribute__((visibility("default"))) void* load_library(const char* file);
 
+typedef void* open_function(const char*, int);
+__attribute__((visibility("default"))) open_function* used_dlopen(void);
+
 /* How much of it is not aligned, or refused. */
 int use_memory(void) {
   void* first = NULL;
@@ -15,5 +18,7 @@ int use_memory(void) {
   free(second);
   return wrong;
 }
+
+open_function* used_dlopen(void) { return dlopen; }
 
 void* load_library(const char* file) { return dlopen(file, RTLD_NOW | RTLD_LOCAL); }
