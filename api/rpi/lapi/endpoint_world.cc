@@ -16,6 +16,7 @@
 #include "api/rpi/lapi/fault_texts.h"
 #include "api/rpi/lapi/outstanding.h"
 #include "api/rpi/lapi/peer_ends.h"
+#include "api/rpi/lapi/shortage.h"
 #include "api/wiring/endpoint_settings.h"
 #include "api/wiring/libraries.h"
 #include "api/wiring/open_transports.h"
@@ -30,7 +31,6 @@ namespace {
 constexpr std::uint32_t kInstance = 1;               // of the job's contexts: the only one
 constexpr std::uint64_t kHandler = 1;                // of all messages
 constexpr Nanoseconds kBetweenLooks = kSecond;       // at processes that may have ended
-constexpr Nanoseconds kMostShortage = 10 * kSecond;  // of memory for a message that waits: no other can come before it
 constexpr std::size_t kReserve = 1 << 20;            // bytes, for the endpoint's first packets and more
 
 const char* read_variable(const char* name) { return std::getenv(name); }
@@ -61,8 +61,7 @@ struct PeerLink {
   bool was_gone = false;   // at the last look
   bool was_heard = false;  // since then
   const char* reason = "";
-  Nanoseconds short_since = 0;  // there is no memory for a message that it has sent; 0: there is
-  std::uint64_t short_of = 0;   // bytes of that message
+  Shortage shortage{};  // of memory for what it has sent
   std::deque<Waiting> waiting{};
   Outstanding outstanding{};  // gets, and messages that are arriving
 };
@@ -108,7 +107,6 @@ class EndpointWorld final : public PolledWorld, public HandlerHost {
   void lose(Peer peer, const char* reason);
   void tell_losses();
   void release_reserve_if_short();
-  void note_shortage(PeerLink& link, bool is_short, std::uint64_t length);
 
   HeaderVerdict run_header_handler(const ArrivedMessage& message) override;
   bool run_completion_handler(const CompletionRun& run, bool now) override;
@@ -306,11 +304,11 @@ void EndpointWorld::lose(Peer peer, const char* reason) {
 // At one look a peer is found gone; what it has sent before is taken until the next one, when it is given up.
 void EndpointWorld::look() {
   if (clock_.now() - looked_ < kBetweenLooks) return;
-  looked_ = clock_.now();
+  const Nanoseconds last = std::exchange(looked_, clock_.now());
   for (Peer peer = 0; peer < links_.size(); ++peer) {
     PeerLink& link = links_[peer];
     if (link.is_lost || peer == self_) continue;
-    if (link.short_since != 0 && looked_ - link.short_since >= kMostShortage) lose(peer, text_of(Fault::out_of_memory));
+    if (link.shortage.lasts_too_long(last, looked_)) lose(peer, text_of(Fault::out_of_memory));
     ends_.want(peer, !link.has_left && !std::exchange(link.was_heard, false));
     const bool was_gone = std::exchange(link.was_gone, link.has_left || has_ended(peer));
     if (was_gone && link.was_gone) lose(peer, link.has_left ? "it has called MPI_Finalize" : "it has ended");
@@ -366,15 +364,6 @@ void EndpointWorld::tell_losses() {
   }
 }
 
-// What waits for memory does not move. Shorter messages behind it say nothing of it.
-void EndpointWorld::note_shortage(PeerLink& link, bool is_short, std::uint64_t length) {
-  moved_ = moved_ || !is_short;
-  if (!is_short && length >= link.short_of) link.short_since = 0;
-  if (!is_short || link.short_since != 0) return;
-  link.short_since = clock_.now();
-  link.short_of = length;
-}
-
 HeaderVerdict EndpointWorld::run_header_handler(const ArrivedMessage& message) {
   const Peer from = peers_by_rank_[message.source];
   links_[from].was_heard = true;
@@ -384,7 +373,8 @@ HeaderVerdict EndpointWorld::run_header_handler(const ArrivedMessage& message) {
   const auto* const header = static_cast<const std::byte*>(message.user_header);
   const IncomingMessage incoming{from, {header, message.user_header_length}, message.length};
   const Landing landing = item != nullptr ? listener_.arriving(incoming) : Landing{.again = true};
-  note_shortage(links_[from], landing.again, message.length);
+  links_[from].shortage.note(landing.again, message.length, clock_.now());
+  moved_ = moved_ || !landing.again;  // what waits for memory does not move
   if (item == nullptr) return {.delivery = Delivery::drop};
   HeaderVerdict verdict{.style = CompletionStyle::inline_local, .buffer = landing.buffer};
   if (landing.buffer == nullptr) verdict.delivery = Delivery::bury;
