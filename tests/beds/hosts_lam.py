@@ -85,12 +85,15 @@ def test_strangers(lam):
     check("and are counted", len(counts) == 2 and min(counts) > 0, err)
 
 
-def test_a_killed_process(lam, what, kinds, options=()):
+def test_a_killed_process(lam, what, kinds, options=(), is_told=False):
     for kind in kinds:
         start = time.monotonic()
         said = lam.survivor_says("./lam_killed", kind, [], options=options)
         check(f"a process of the other host is killed, {kind}, {what}: an error of MPI",
               re.fullmatch(r"class [1-9]\d*\n", said), f"{said}, {time.monotonic() - start} s")
+        errors = lam.survivors_errors()
+        check(f"and its port has told it: {is_told}", bool(re.search("is lost: it has ended$", errors, re.M)) == is_told,
+              errors)
         run(*lam.command("lamclean"))
 
 
@@ -133,7 +136,7 @@ def main():
         lose(2)
         same_as_over_tcp(lam, "2 % loss", (2, 4))
         lose(0)
-        test_a_killed_process(lam, "as its host tells", "rsa")
+        test_a_killed_process(lam, "as its host tells", "rsa", is_told=True)
         test_a_killed_process_of_a_silent_host(lam)
         test_a_killed_daemon(lam)
     with HostsLam(sys.argv[1]) as lam:
