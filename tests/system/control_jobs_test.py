@@ -719,6 +719,33 @@ class ReturnTest(Jobs):
             own = [int(line.split()[1]) for line in lines if line[0] == task]
             self.assertEqual(own, list(range(30000)), task)
 
+    def start_with_a_reader_that_waits(self, *words):
+        """A job that has ended but for its output, of which lapirun holds more than a pipe does."""
+        job = self.start("--verbose", *words, "sh", "-c", "head -c 300000 /dev/zero | tr '\\0' x; echo")
+        while "tasks ended" not in (line := job.stderr.readline()):
+            self.assertNotEqual(line, "")
+        return job
+
+    def test_a_helper_that_comes_when_only_output_is_left(self):
+        job = self.start_with_a_reader_that_waits("-n", 1, "n1")
+        os.kill(self.process("n1"), signal.SIGKILL)
+        self.eventually(lambda: set(self.job_processes()) <= {job.pid}, "lamtasks has not heard that the job is over")
+        status, output, errors = self.finish(job)
+        self.assertEqual((status, len(output)), (0, 300001), errors)
+
+    def test_a_stranger_is_left_when_only_output_is_left(self):
+        job = self.start_with_a_reader_that_waits("-n", 1, "n1")
+        sockets = [os.readlink(entry) for entry in pathlib.Path(f"/proc/{job.pid}/fd").iterdir()]
+        rows = [line.split() for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        [place] = [row[1] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in sockets]
+        address, port = (int(word, 16) for word in place.split(":"))
+        with socket.create_connection((socket.inet_ntoa(address.to_bytes(4, sys.byteorder)), port), PATIENCE) as stranger:
+            stranger.shutdown(socket.SHUT_WR)
+            while stranger.recv(4096):
+                pass
+        status, output, errors = self.finish(job)
+        self.assertEqual((status, len(output)), (0, 300001), errors)
+
     def check_failure(self, losses):
         job, processes = self.start_waiting("-n", 3, "n1", "n2", "n3", then="[ $PMIX_RANK != 0 ] || exit 7; sleep 600")
         self.lose(job, losses)

@@ -37,6 +37,7 @@ bool HelperReturns::open(std::uint32_t address) {
 }
 
 void HelperReturns::watch(PollSet& poll_set, const Came& came) {
+  drop_late();
   for (Arrival& arrival : arrivals_) {
     poll_set.add(arrival.connection.fd(), arrival.connection.events(),
                  [this, &arrival, &came] { serve(arrival, came); });
@@ -50,7 +51,7 @@ Deadline HelperReturns::deadline() const {
   return next;
 }
 
-void HelperReturns::check() {
+void HelperReturns::drop_late() {
   const Clock::time_point now = Clock::now();
   if (accept_again_ && now >= *accept_again_) accept_again_.reset();
   std::erase_if(arrivals_, [now](const Arrival& arrival) { return arrival.over || now >= *arrival.until; });

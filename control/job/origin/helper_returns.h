@@ -22,11 +22,10 @@ class HelperReturns {
   // What helpers need to know.
   ReturnAddress address() const { return address_; }
 
-  // `came` hears of each that has proved that it knows the key.
+  // `came` hears of each that has proved that it knows the key. What is over, or has said nothing for too long, goes
+  // first: no round of the loop waits for it.
   void watch(PollSet& poll_set, const Came& came);
   Deadline deadline() const;
-  // Drops who has said nothing for too long.
-  void check();
   void close();
 
  private:
@@ -37,6 +36,7 @@ class HelperReturns {
     bool over = false;
   };
 
+  void drop_late();
   void accept_some();
   bool make_place(std::uint32_t newcomer, std::size_t places);
   void serve(Arrival& arrival, const Came& came);

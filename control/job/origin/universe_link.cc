@@ -142,7 +142,6 @@ Deadline UniverseLink::deadline() const {
 
 void UniverseLink::check() {
   const Clock::time_point now = Clock::now();
-  returns_.check();
   give_up_returns();
   if (complain_at_ && now >= *complain_at_) name_late_nodes();
   if (present_by_ && now >= *present_by_) check_presence();
