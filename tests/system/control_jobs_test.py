@@ -443,6 +443,14 @@ class FaultTest(Jobs):
         self.assertEqual((status, errors), (1, "lapirun: the daemon here (lamd) was told to end: the job ends with it\n"))
         self.eventually(lambda: not any(map(self.is_running, processes.values())), "tasks stay")
 
+    def test_the_daemon_of_another_node_is_told_to_end(self):
+        for options, node, host in (((), "n1", "pinky"), (("--outlive-daemons",), "n2", "blinky")):
+            job, processes = self.start_staying(*options, "-n", 2, "n0", node)
+            os.kill(self.process(node), signal.SIGTERM)
+            status, _, errors = self.finish(job)
+            self.assertEqual((status, errors), (1, f"lapirun: {node} ({host}): its daemon (lamd) was told to end\n"))
+            self.eventually(lambda known=processes: not any(map(self.is_running, known.values())), "tasks stay")
+
     def test_halt_ends_jobs(self):
         job, _ = self.start_staying("-n", 4)
         self.halt()

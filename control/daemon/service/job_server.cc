@@ -144,7 +144,11 @@ void JobServer::end_helper(const JobId& job) {
 
 void JobServer::end_helpers() {
   end_lapiruns("the daemon here (lamd) was told to end: the job ends with it");
-  for (Helper& helper : helpers_) end_helper(helper.job);
+  for (const Lapirun& lapirun : lapiruns_) delivery_.lapirun_gone(lapirun.job);
+  for (Helper& helper : helpers_) {
+    if (!helper.over) delivery_.helper_gone(helper.job, "its daemon (lamd) was told to end");
+    end_helper(helper.job);
+  }
 }
 
 // It is told why, and hears no more: the nodes are told of that as when it has ended.

@@ -28,7 +28,7 @@ class JobServer final : private JobPlaces {
   void add_lapirun(Connection connection, const JobMessage& first);
   void from_neighbour(const JobMessage& message) { delivery_.from_neighbour(message); }
   void node_lost(std::uint32_t node) { delivery_.node_lost(node); }
-  // This daemon ends, and with it all jobs of lapiruns here and all tasks here.
+  // This daemon ends in order, and with it all jobs of lapiruns here and all tasks here; other nodes are told that.
   void end_helpers();
   // Ends all jobs that have their lapirun or tasks here; what does not end is killed, as at the end of any job.
   void end_jobs();
