@@ -271,6 +271,11 @@ int abort_beside_absent(const Arguments& arguments) {
   return 0;
 }
 
+int abort_alone(const Arguments& arguments) {
+  open_or_fail()->abort(std::stoi(arguments.at(0)), "asked to");
+  return 0;
+}
+
 // Says that it is there and stays, deaf to the signals given.
 int stay(const Arguments& arguments) {
   for (const std::string& number : arguments) signal(std::stoi(number), SIG_IGN);
@@ -309,6 +314,7 @@ int run(const std::string& mode, const Arguments& arguments) {
                                                                {"one-of-them", one_of_them},
                                                                {"abort-beside-exit", abort_beside_exit},
                                                                {"abort-beside-absent", abort_beside_absent},
+                                                               {"abort-alone", abort_alone},
                                                                {"stay", stay},
                                                                {"no-goodbye", leave_without_goodbye},
                                                                {"fork", fork_and_go_on}};

@@ -646,6 +646,21 @@ class OutliveTest(Jobs):
         self.eventually(lambda: not self.is_running(processes[0]), "a task stays")
         self.assertEqual(self.outliving(), [])
 
+    def test_an_abort_on_the_way_to_a_lapirun_that_ends(self):
+        """Told while nobody hears it yet: lapirun is stopped, and is killed then."""
+        script = f"echo $PMIX_RANK $$; [ $PMIX_RANK = 1 ] || exec sleep 600; while [ ! -e {self.folder}/go ]; do " \
+                 f"sleep 0.02; done; exec {PROBE} abort-alone 7"
+        job = self.start("--outlive-daemons", "-n", 2, "n1", "sh", "-c", script)
+        processes = dict(map(int, job.stdout.readline().split()) for _ in range(2))
+        job.send_signal(signal.SIGSTOP)
+        os.kill(self.process("n1"), signal.SIGKILL)
+        self.eventually(lambda: len(self.outliving()) == 1, "the helper has not lost its way")
+        (self.folder / "go").touch()
+        self.eventually(lambda: not self.is_running(processes[1]), "the abort is not taken")
+        job.kill()
+        self.finish(job)
+        self.eventually(lambda: not self.is_running(processes[0]), "a task stays")
+
     def test_whoever_ends_the_job_ends_them(self):
         for end in (lambda job: job.kill(), lambda job: self.halt()):
             job, processes = self.start_outliving("-n", 4)

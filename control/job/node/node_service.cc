@@ -39,8 +39,7 @@ NodeService::NodeService(NodeJob job, daemon::Connection connection, std::string
       tasks_(job_, signals_, &exchange_,
              [this](const JobBody& body) {
                send({}, body);
-               // Cut off, nobody else ends the job.
-               if (way_ == Way::kNone && std::holds_alternative<TaskAborted>(body)) tasks_.end_tasks();
+               aborted_ = aborted_ || std::holds_alternative<TaskAborted>(body);
              }),
       exchange_(job_.tasks.nodes, tasks_.server(),
                 [this](const std::vector<std::uint32_t>& to, const JobBody& body) { send(to, body); }) {}
@@ -56,10 +55,11 @@ void NodeService::run() {
   folder_.reset();
 }
 
-// Nobody hears of the tasks any more.
+// Nobody hears of the tasks any more, nor ends the job for one that has aborted it, perhaps before.
 void NodeService::live_on() {
   tasks_.close_input();
   while (tasks_.are_running() && !over_) {
+    if (aborted_) tasks_.end_tasks();
     tasks_.drop_output();
     wait_once();
   }

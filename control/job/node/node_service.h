@@ -64,6 +64,7 @@ class NodeService {
   const std::string session_;
   Way way_ = Way::kDaemon;
   bool over_ = false;  // somebody has ended the job, or this process: it was not the daemon that was lost
+  bool aborted_ = false;  // by a task
   bool has_returned_ = false;
   bool goes_through_lapirun_ = false;  // what is for other helpers
   CountedMessages counted_{};
