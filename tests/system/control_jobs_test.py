@@ -825,8 +825,8 @@ class ReturnTest(Jobs):
         """Before the tasks are there, whom nobody can start any more then, or when they are and find each other."""
         for phase in ("job sent to the nodes", "tasks started"):
             job = self.start("--verbose", "-n", 4, "n1", "n2", PROBE, "exchange")
-            while phase not in job.stderr.readline():
-                pass
+            while phase not in (line := job.stderr.readline()):
+                self.assertNotEqual(line, "", phase)
             os.kill(self.process("n1"), signal.SIGKILL)
             output, errors = job.stdout.read(), job.stderr.read()
             status = job.wait(PATIENCE)

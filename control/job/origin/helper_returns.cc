@@ -57,11 +57,6 @@ void HelperReturns::drop_late() {
   std::erase_if(arrivals_, [now](const Arrival& arrival) { return arrival.over || now >= *arrival.until; });
 }
 
-void HelperReturns::close() {
-  listener_.reset();
-  arrivals_.clear();
-}
-
 // False: there is nobody who could go.
 bool HelperReturns::make_place(std::uint32_t newcomer, std::size_t places) {
   const auto unproved_address = [](Arrival& arrival) {

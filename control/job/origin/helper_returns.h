@@ -26,7 +26,6 @@ class HelperReturns {
   // first: no round of the loop waits for it.
   void watch(PollSet& poll_set, const Came& came);
   Deadline deadline() const;
-  void close();
 
  private:
   struct Arrival {
