@@ -705,6 +705,16 @@ class ReturnTest(Jobs):
         (self.folder / "go").touch()
         self.assertEqual(self.finish(job), (0, "", ""))
 
+    def test_a_helper_without_a_folder(self):
+        job, processes = self.start_waiting("-n", 1, "n1", then="echo more")
+        [session] = self.folder.glob("lam-*-n1")
+        taken = session.with_name(f"{session.name}-t{self.parent(processes[0])}")
+        taken.touch()
+        self.lose(job, ["n1"])
+        (self.folder / "go").touch()
+        self.assertEqual(self.finish(job), (0, "more\n", ""))
+        taken.unlink()
+
     def check_streams(self, losses):
         """Input and much output, before and after: every byte once."""
         then = "if [ $PMIX_RANK = 0 ]; then cat; else head -c 1500000 /dev/zero | tr '\\0' $PMIX_RANK; echo; fi"

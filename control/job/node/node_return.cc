@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <exception>
 #include <utility>
 
@@ -23,13 +24,21 @@ void NodeService::lose_way() {
   if (way_ == Way::kNone) return;
   const bool is_first_try = way_ == Way::kDaemon || way_ == Way::kLapirun;
   if (is_first_try) return_by_ = Clock::now() + kReturnTime;
-  if (!folder_) {
-    folder_.emplace(session_ + "-t" + std::to_string(getpid()));
-    folder_->write_process_number(getpid());
-  }
+  if (is_first_try && !folder_) make_folder();
   way_ = Way::kConnects;
   connection_.close();
   try_again_at_ = Clock::now() + (is_first_try ? kPause * 0 : kPause);
+}
+
+// Without one (the disk is full) the job goes on, and tkill does not find this process.
+void NodeService::make_folder() {
+  try {
+    folder_.emplace(session_ + "-t" + std::to_string(getpid()));
+    folder_->write_process_number(getpid());
+  } catch (const std::exception& wrong) {
+    std::fprintf(stderr, "lamtasks: tkill will not find this process: %s\n", wrong.what());
+    folder_.reset();
+  }
 }
 
 void NodeService::try_to_return() {

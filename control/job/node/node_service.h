@@ -53,6 +53,7 @@ class NodeService {
 
   // node_return.cc
   void lose_way();
+  void make_folder();
   void try_to_return();
   void finish_connect();
   void go_on_with_return();
