@@ -67,25 +67,32 @@ void Gate::begin_closing() {
   }
 }
 
-bool Gate::leaves(std::uint32_t accessor, Patience& patience) const {
+bool Gate::leaves(std::uint32_t accessor, Patience* patience) const {
   const std::atomic<std::uint64_t>& busy = control_.line(accessor).busy;
   for (int looks = 1;; ++looks) {
     const std::uint64_t inside = busy.load(std::memory_order_acquire);
     if (inside == 0 || inside == left_behind_[accessor]) return true;
     if (looks % kLooksBeforeAsking == 0) {
       if (has_ended(accessor)) return true;
-      if (patience.is_over()) return false;
+      if (patience != nullptr && patience->is_over()) return false;
     }
     sched_yield();
   }
 }
 
-bool Gate::close() {
+void Gate::close() {
+  begin_closing();
+  for (std::uint32_t accessor = 0; accessor < control_.accessors(); ++accessor) {
+    static_cast<void>(leaves(accessor, nullptr));
+  }
+}
+
+bool Gate::try_close() {
   begin_closing();
   Patience patience;
   bool all = true;
   for (std::uint32_t accessor = 0; accessor < control_.accessors(); ++accessor) {
-    all = leaves(accessor, patience) && all;
+    all = leaves(accessor, &patience) && all;
   }
   return all;
 }
@@ -93,7 +100,7 @@ bool Gate::close() {
 bool Gate::close_to(std::uint32_t accessor) {
   begin_closing();
   Patience patience;
-  return leaves(accessor, patience);
+  return leaves(accessor, &patience);
 }
 
 // One that has not said yet in which generation it is will be waited for again.

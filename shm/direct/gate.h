@@ -6,9 +6,8 @@
 //
 // shut() waits for nobody: it is for memory that is gone already. An accessor that came before may still store to the
 // file, where nobody reads it any more, since the file does not shrink and no part of it is given out twice.
-// close() waits: it is for memory that stays in use. An accessor that does not leave, because it is stopped, is not
-// waited for for ever: the owner leaves it the bytes of the file, and uses others. tests/models/direct_gate.pml tries
-// all orders.
+// close() waits: it is for memory that stays in use. Where an accessor that does not leave is not waited for for ever,
+// the owner leaves it the bytes of the file, and uses others. tests/models/direct_gate.pml tries all orders.
 #pragma once
 
 #include <sys/types.h>
@@ -37,13 +36,14 @@ class Gate {
   // What begins from now on does not get in.
   void shut() { control_.header().generation.fetch_add(1); }
 
-  // How long close() waits for those inside, all together. An operation takes some microseconds; who is inside for so
-  // long does not run.
+  // How long try_close() waits for those inside, all together. An operation takes some microseconds; who is inside for
+  // so long does not run.
   static constexpr Nanoseconds kPatience = 100 * kMillisecond;
 
-  // The same, and waits for those inside, except the dead and those that it has been told of (leave_behind()). False:
-  // some have not left within kPatience, and still use the file.
-  [[nodiscard]] bool close();
+  // The same, and waits for those inside, except the dead and those that it has been told of (leave_behind()).
+  void close();
+  // Not for ever. False: some have not left within kPatience, and still use the file.
+  [[nodiscard]] bool try_close();
   // Waits for this one only.
   [[nodiscard]] bool close_to(std::uint32_t accessor);
 
@@ -54,13 +54,11 @@ class Gate {
   // Undoes one shut() or close(). With the last one the gate is open, in a new generation.
   void open();
 
-  // In a child of a fork.
-
  private:
   class Patience;
   void begin_closing();
   bool has_ended(std::uint32_t accessor) const;
-  bool leaves(std::uint32_t accessor, Patience& patience) const;
+  bool leaves(std::uint32_t accessor, Patience* patience) const;  // null: for ever
 
   const ControlMemory& control_;
   // By accessor; 0: not known. Who has the number of one that is dead is taken to be it, and to live.

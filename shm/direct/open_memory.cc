@@ -125,7 +125,7 @@ OpenMemory::~OpenMemory() {
   }
   changed_.notify_all();
   thread_.join();
-  take_back(gate_.close() ? Bytes::kOfFile : Bytes::kCopied);
+  take_back(gate_.try_close() ? Bytes::kOfFile : Bytes::kCopied);
   monitor_.stop();
 }
 
@@ -210,7 +210,7 @@ void OpenMemory::give_up_file() {
   const SignalsOff no_signals;
   const std::lock_guard one_at_a_time(promoting_);
   if (!file_.valid()) return;
-  static_cast<void>(gate_.close());
+  static_cast<void>(gate_.try_close());
   take_back(Bytes::kCopied);
   gate_.leave_behind();
   begin_new_file();
@@ -235,31 +235,20 @@ void OpenMemory::before_fork() {
   the_one->prepare_child();
 }
 
-// Where an accessor is stopped in the memory, it stays as it is, and the child gets a copy. Without memory for that the
-// accessor is waited for.
+// Whoever is inside is waited for, however long: the child runs in this memory at once, so it needs all of it, and what
+// a neighbour puts must not be lost.
 void OpenMemory::prepare_child() {
   if (!file_.valid()) return;
-  while (!gate_.close()) {
-    gate_.open();
-    if (child_copy_.make(file_, mappings_)) return;
-  }
+  gate_.close();
   take_back(Bytes::kOfFile);
 }
 
 void OpenMemory::after_fork() {
   if (the_one != nullptr) {
-    the_one->end_fork();
+    the_one->begin_new_file();
     the_one->promoting_.unlock();
   }
   coming_and_going.unlock();
-}
-
-void OpenMemory::end_fork() {
-  if (child_copy_.is_made()) {
-    child_copy_.discard();
-  } else {
-    begin_new_file();
-  }
 }
 
 // The child has neither threads nor the control memory; what the object holds otherwise goes with its memory.
@@ -270,7 +259,6 @@ void OpenMemory::in_child() {
 }
 
 void OpenMemory::leave_child() {
-  if (child_copy_.is_made()) child_copy_.put_in_place();
   monitor_.close();
   promoter_.close();
   mappings_.close();

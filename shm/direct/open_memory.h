@@ -14,7 +14,6 @@
 #include <string>
 
 #include "shm/direct/change_monitor.h"
-#include "shm/direct/child_copy.h"
 #include "shm/direct/control_memory.h"
 #include "shm/direct/promotion.h"
 
@@ -39,7 +38,7 @@ class OpenMemory {
   // After a change of what accessors have to heed when they come in: none of those is inside who came before it, but
   // for those that do not go on (Gate::kPatience).
   void wait_for_accessors() {
-    static_cast<void>(gate_.close());
+    static_cast<void>(gate_.try_close());
     gate_.open();
   }
 
@@ -70,7 +69,6 @@ class OpenMemory {
   void give_up_file();
   void begin_new_file();
   void prepare_child();
-  void end_fork();
   void leave_child();
 
   static void before_fork();
@@ -89,7 +87,6 @@ class OpenMemory {
   AddressTable table_;
   ChangeMonitor monitor_;
   Promoter promoter_;
-  ChildCopy child_copy_;
 
   std::mutex promoting_;  // held by whoever promotes, and across a fork
   std::mutex mutex_;      // of what follows

@@ -9,8 +9,9 @@
  *   - what is stored late goes to the mapping that it was meant for, or to nobody's bytes (assert in arrive());
  *   - who sees a counter sees its data (assert in the owner);
  *   - the owner waits for nobody who has died: nothing stands still (spin's own check of end states);
- *   - nor for one who has stopped in an operation: its memory is elsewhere then (give_up_file()), and what is stored late
- *     goes to nobody's bytes. In a later operation the same accessor is waited for.
+ *   - where it does not wait for one who has stopped in an operation, its memory is elsewhere then (give_up_file(): a
+ *     purge, the end; a fork waits), and what is stored late goes to nobody's bytes. In a later operation the same
+ *     accessor is waited for.
  *
  * Stores of the accessor become visible late and in any order, as on processors with weak memory, but for what a release
  * says: that is what store_buffer() does. A barrier makes visible what was stored before it. Loads are made in the

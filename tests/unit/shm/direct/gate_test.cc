@@ -34,7 +34,7 @@ void expect_exact_sum(OpenedMemory& owner) {
   for (std::uint64_t rounds = repetitions(3000), seen = 0; rounds > 0; --rounds) {
     while (progress.added == seen) sched_yield();
     seen = progress.added;
-    owner.close();
+    owner.gate.close();
     const std::uint64_t before = word;
     for (int look = 0; look < 50; ++look) ASSERT_EQ(word, before);
     word = before + 1;
@@ -66,7 +66,7 @@ TEST(Gate, OpensWithTheLastReasonAndInANewGeneration) {
   EXPECT_TRUE(add_directly(*neighbour, range.begin, 1));
   const std::uint64_t generation = owner.control.header().generation;
   owner.gate.shut();
-  EXPECT_TRUE(owner.gate.close());
+  owner.gate.close();
   owner.gate.open();
   EXPECT_FALSE(add_directly(*neighbour, range.begin, 1));
   owner.gate.open();
@@ -86,7 +86,7 @@ TEST(Gate, DoesNotWaitForWhoWasKilledInside) {
   });
   owner.gate.admit(0, neighbour.number());
   while (owner.control.line(0).busy == 0) sched_yield();
-  owner.close();
+  owner.gate.close();
   EXPECT_NE(owner.control.line(0).busy, 0u);
   EXPECT_EQ(neighbour.end(), -SIGKILL);
 }
@@ -108,7 +108,7 @@ TEST(Gate, WaitsForWhoIsInside) {
   });
   owner.gate.admit(0, neighbour.number());
   while (!inside) sched_yield();
-  owner.close();
+  owner.gate.close();
   EXPECT_TRUE(left);
   EXPECT_EQ(neighbour.end(), 0);
 }
@@ -134,9 +134,9 @@ TEST(Gate, DoesNotWaitForEverForWhoIsStopped) {
   });
   owner.gate.admit(0, neighbour.number());
   neighbour.await_stop();
-  EXPECT_FALSE(owner.gate.close());
+  EXPECT_FALSE(owner.gate.try_close());
   owner.gate.leave_behind();
-  EXPECT_TRUE(owner.gate.close()) << "it is in the same operation";
+  EXPECT_TRUE(owner.gate.try_close()) << "it is in the same operation";
   owner.gate.open();
   owner.gate.open();
   EXPECT_TRUE(owner.gate.close_to(1));
@@ -145,7 +145,7 @@ TEST(Gate, DoesNotWaitForEverForWhoIsStopped) {
   owner.gate.open();
   neighbour.go_on();
   while (!inside) sched_yield();
-  owner.close();
+  owner.gate.close();
   EXPECT_TRUE(left) << "in the next operation it is waited for";
   EXPECT_EQ(neighbour.end(), 0);
 }

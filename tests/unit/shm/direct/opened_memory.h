@@ -52,11 +52,6 @@ struct OpenedMemory {
     table.drop(begin, end, [](std::uint64_t, std::uint64_t) {});
   }
 
-  // Until nobody is inside, however slow they are.
-  void close() {
-    while (!gate.close()) gate.open();
-  }
-
   // What neighbours make of the two descriptors; they may be children of a fork, which do not have ours.
   ControlMemory attached() { return ControlMemory::attach(FileDescriptor(dup(control.descriptor())), error); }
   std::unique_ptr<NeighbourMemory> neighbour(std::uint32_t accessor) {

@@ -290,48 +290,6 @@ TEST(PromotionHazards, ForkGivesTheChildMemoryOfItsOwn) {
   });
 }
 
-// A neighbour: stops until there is something to add to, and again in the middle of adding.
-int add_and_stop(pid_t owner, int control_number, std::uint64_t address) {
-  raise(SIGSTOP);
-  const auto descriptor = [&](int number) {
-    const std::string path = "/proc/" + std::to_string(owner) + "/fd/" + std::to_string(number);
-    return FileDescriptor(open(path.c_str(), O_RDWR | O_CLOEXEC));
-  };
-  std::string error;
-  ControlMemory control = ControlMemory::attach(descriptor(control_number), error);
-  if (!control.valid()) return 1;
-  const std::uint64_t number = control.header().file;
-  const int file = control.header().file_descriptor;
-  NeighbourMemory memory(std::move(control), 0);
-  if (!memory.use_file(number, descriptor(file), error)) return 2;
-  const bool added = memory.reach(address, sizeof(std::uint64_t), [](std::byte* bytes) {
-    raise(SIGSTOP);
-    increment(reinterpret_cast<std::uint64_t*>(bytes));
-  });
-  return added ? 0 : 3;
-}
-
-// What it stores when it goes on comes to nothing, even in pages that the owner has not touched since.
-TEST(PromotionHazards, TheEndDoesNotWaitForWhoIsStopped) {
-  in_a_process(Beside::kNobody, [] {
-    OpenedProcess process;
-    std::uint64_t* const words = map_words(kChunkBytes);
-    const std::int32_t control = process.memory->control().descriptor();
-    NeighbourProcess neighbour([&] { return add_and_stop(getppid(), control, address_of(words)); });
-    *words = 5;
-    ASSERT_EQ(process.promote(words), Refusal::kNone);
-    neighbour.await_stop();
-    neighbour.go_on();
-    neighbour.await_stop();
-    process.memory.reset();
-    EXPECT_FALSE(is_shared(words));
-    EXPECT_EQ(load(words), 5u);
-    neighbour.go_on();
-    EXPECT_EQ(neighbour.end(), 0);
-    EXPECT_EQ(load(words), 5u);
-  });
-}
-
 // A child finds all of it or nothing, and its memory.
 TEST(PromotionHazards, ForksMayComeBesideBeginAndEnd) {
   in_a_process(Beside::kThreads, [] {

@@ -1,5 +1,13 @@
 // A neighbour that is stopped (SIGSTOP, a debugger) in the middle of an operation: its owner goes on, and nothing of
 // the owner's is changed that the operation may not change any more.
+#include <fcntl.h>
+
+#include <functional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "dataplane/base/monotonic_clock.h"
 #include "tests/unit/shm/direct/direct_transport.h"
 
 namespace openlapi::direct {
@@ -37,42 +45,6 @@ TEST_F(StoppedNeighbour, IsNotWaitedForByAPurge) {
       });
 }
 
-// What is put is not lost: the owner keeps its memory where it is, and the child gets a copy.
-TEST_F(StoppedNeighbour, IsNotWaitedForByAFork) {
-  run(
-      [&](ShmTransport&, DirectMemory& memory) {
-        std::uint64_t* const words = open_words(memory);
-        words[0] = words[kChunkBytes / 8 - 1] = 5;
-        ASSERT_EQ(mprotect(words + kChunkBytes / 8, kChunkBytes / 2, PROT_READ), 0);
-        owner_comes_to(1);
-        await_stop();
-        NeighbourProcess forked([&] {
-          await_owner(2);
-          const bool is_same = words[0] == 5 && words[kChunkBytes / 8 - 1] == 5 && counter() == 0;
-          words[0] = 77;
-          return is_same ? 0 : 1;
-        });
-        let_go_on();
-        await_neighbour(1);
-        EXPECT_EQ(load(words), 0u);
-        EXPECT_EQ(words[kChunkBytes / 8 - 1], 5u);
-        owner_comes_to(2);
-        EXPECT_EQ(forked.end(), 0);
-        await_neighbour(2);
-        EXPECT_EQ(load(words), 7u);
-        NeighbourProcess another([&] { return load(words) == 7 ? 0 : 1; });
-        EXPECT_EQ(another.end(), 0);
-      },
-      [&](ShmTransport&, DirectMemory& memory) {
-        await_owner(1);
-        put_and_stop(memory);
-        neighbour_comes_to(1);
-        await_owner(2);
-        EXPECT_TRUE(put(memory, 7));
-        neighbour_comes_to(2);
-      });
-}
-
 TEST_F(StoppedNeighbour, IsNotWaitedForByWhoWatchesACounter) {
   run(
       [&](ShmTransport&, DirectMemory& memory) {
@@ -90,6 +62,82 @@ TEST_F(StoppedNeighbour, IsNotWaitedForByWhoWatchesACounter) {
         EXPECT_FALSE(put(memory, 5, known_.counter));
         neighbour_comes_to(1);
       });
+}
+
+// A neighbour of the process that has made it: stops until there is something to add to, and adds one to the word.
+// `in_the_middle` is called when it is inside.
+int add_slowly(int control_number, std::uint32_t accessor, const std::uint64_t* word,
+               const std::function<void(const ControlHeader&)>& in_the_middle) {
+  raise(SIGSTOP);
+  const auto descriptor = [](int number) {
+    const std::string path = "/proc/" + std::to_string(getppid()) + "/fd/" + std::to_string(number);
+    return FileDescriptor(open(path.c_str(), O_RDWR | O_CLOEXEC));
+  };
+  std::string error;
+  ControlMemory control = ControlMemory::attach(descriptor(control_number), error);
+  if (!control.valid()) return 1;
+  const std::uint64_t number = control.header().file;
+  const int file = control.header().file_descriptor;
+  NeighbourMemory memory(std::move(control), accessor);
+  if (!memory.use_file(number, descriptor(file), error)) return 2;
+  const bool added = memory.reach(address_of(word), sizeof *word, [&](std::byte* bytes) {
+    in_the_middle(memory.control().header());
+    increment(reinterpret_cast<std::uint64_t*>(bytes));
+  });
+  return added ? 0 : 3;
+}
+void stop_there(const ControlHeader&) { raise(SIGSTOP); }
+
+// Until somebody waits for those inside, and would have lost patience twice.
+void outlast_patience(const ControlHeader& header) {
+  while (!is_closed(header.generation)) sched_yield();
+  const Nanoseconds end = system_monotonic_time() + 4 * Gate::kPatience;
+  while (system_monotonic_time() < end) sched_yield();
+}
+
+// What it stores when it goes on comes to nothing, even in pages that the owner has not touched since.
+TEST(StoppedAccessor, IsNotWaitedForByTheEnd) {
+  in_a_process(Beside::kNobody, [] {
+    OpenedProcess process;
+    std::uint64_t* const words = map_words(kChunkBytes);
+    const int control = process.memory->control().descriptor();
+    NeighbourProcess neighbour([&] { return add_slowly(control, 0, words, stop_there); });
+    *words = 5;
+    ASSERT_EQ(process.promote(words), Refusal::kNone);
+    neighbour.await_stop();
+    neighbour.go_on();
+    neighbour.await_stop();
+    process.memory.reset();
+    EXPECT_FALSE(is_shared(words));
+    EXPECT_EQ(load(words), 5u);
+    neighbour.go_on();
+    EXPECT_EQ(neighbour.end(), 0);
+    EXPECT_EQ(load(words), 5u);
+  });
+}
+
+// What it puts is neither lost nor missing in the child.
+TEST(StoppedAccessor, IsWaitedForByAFork) {
+  in_a_process(Beside::kNobody, [] {
+    OpenedProcess process;
+    std::uint64_t* const words = map_words(kChunkBytes);
+    const int control = process.memory->control().descriptor();
+    NeighbourProcess neighbour([&] { return add_slowly(control, 0, words, stop_there); });
+    ASSERT_EQ(process.promote(words), Refusal::kNone);
+    neighbour.await_stop();
+    neighbour.go_on();
+    neighbour.await_stop();
+    std::thread other([&] {
+      outlast_patience(process.memory->control().header());
+      neighbour.go_on();
+    });
+    NeighbourProcess child([&] { return load(words) == 1 ? 0 : 1; });
+    EXPECT_EQ(load(words), 1u);
+    EXPECT_FALSE(is_shared(words));
+    other.join();
+    EXPECT_EQ(child.end(), 0);
+    EXPECT_EQ(neighbour.end(), 0);
+  });
 }
 
 }  // namespace
