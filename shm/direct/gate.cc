@@ -103,12 +103,16 @@ bool Gate::close_to(std::uint32_t accessor) {
   return leaves(accessor, &patience);
 }
 
-// One that has not said yet in which generation it is will be waited for again.
-void Gate::leave_behind() {
-  for (std::uint32_t accessor = 0; accessor < control_.accessors(); ++accessor) {
-    const std::uint64_t inside = control_.line(accessor).busy.load(std::memory_order_acquire);
-    left_behind_[accessor] = inside == kEntering ? 0 : inside;
+void Gate::await_others(std::uint32_t accessor) const {
+  for (std::uint32_t other = 0; other < control_.accessors(); ++other) {
+    if (other != accessor) static_cast<void>(leaves(other, nullptr));
   }
+}
+
+// One that has not said yet in which generation it is will be waited for again.
+void Gate::leave_behind(std::uint32_t accessor) {
+  const std::uint64_t inside = control_.line(accessor).busy.load(std::memory_order_acquire);
+  left_behind_[accessor] = inside == kEntering ? 0 : inside;
 }
 
 void Gate::open() {

@@ -36,8 +36,8 @@ class Gate {
   // What begins from now on does not get in.
   void shut() { control_.header().generation.fetch_add(1); }
 
-  // How long try_close() waits for those inside, all together. An operation takes some microseconds; who is inside for
-  // so long does not run.
+  // How long try_close() and close_to() wait for those inside, all together. An operation takes some microseconds, but
+  // one that is merely not scheduled may be inside for longer, too: what it stores after that must be lost on purpose.
   static constexpr Nanoseconds kPatience = 100 * kMillisecond;
 
   // The same, and waits for those inside, except the dead and those that it has been told of (leave_behind()).
@@ -47,9 +47,12 @@ class Gate {
   // Waits for this one only.
   [[nodiscard]] bool close_to(std::uint32_t accessor);
 
-  // While the gate is closed, and nothing of what it was open to is in use any more: who is inside now is not waited
-  // for again in the same operation.
-  void leave_behind();
+  // While the gate is closed: returns when all but this one have left or are dead.
+  void await_others(std::uint32_t accessor) const;
+
+  // While the gate is closed, and nothing of what it was open to is in use any more: if it is inside now it is not
+  // waited for again in the same operation.
+  void leave_behind(std::uint32_t accessor);
 
   // Undoes one shut() or close(). With the last one the gate is open, in a new generation.
   void open();

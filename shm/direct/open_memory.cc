@@ -201,18 +201,22 @@ void OpenMemory::take_back(Bytes bytes) {
 }
 
 void OpenMemory::end_visits(std::uint32_t accessor) {
-  if (!gate_.close_to(accessor)) give_up_file();
+  if (!gate_.close_to(accessor)) {
+    gate_.await_others(accessor);  // the caller's signals come meanwhile
+    give_up_file(accessor);
+  }
   gate_.open();
 }
 
-void OpenMemory::give_up_file() {
+// The gate is closed, and nobody else is inside.
+void OpenMemory::give_up_file(std::uint32_t accessor) {
   const CancellationOff not_cancelled;
   const SignalsOff no_signals;
   const std::lock_guard one_at_a_time(promoting_);
   if (!file_.valid()) return;
-  static_cast<void>(gate_.try_close());
+  gate_.shut();  // until the new file is there
   take_back(Bytes::kCopied);
-  gate_.leave_behind();
+  gate_.leave_behind(accessor);
   begin_new_file();
 }
 

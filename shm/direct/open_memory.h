@@ -43,7 +43,7 @@ class OpenMemory {
   }
 
   // The same for one accessor, who is no longer wanted. If it does not go on, all memory is moved out of the file: what
-  // it still does comes to nothing. So does an operation of another accessor's that is stopped in it, too.
+  // it still does comes to nothing. All others are waited for then, however long: nothing of theirs is lost.
   void end_visits(std::uint32_t accessor);
 
   // Whether memory can be promoted beside running threads. If not, only while the caller is the only one.
@@ -66,7 +66,7 @@ class OpenMemory {
   void run_promotions();
   enum class Bytes : std::uint8_t { kOfFile, kCopied };
   void take_back(Bytes bytes);
-  void give_up_file();
+  void give_up_file(std::uint32_t accessor);
   void begin_new_file();
   void prepare_child();
   void leave_child();

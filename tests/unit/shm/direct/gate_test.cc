@@ -135,7 +135,7 @@ TEST(Gate, DoesNotWaitForEverForWhoIsStopped) {
   owner.gate.admit(0, neighbour.number());
   neighbour.await_stop();
   EXPECT_FALSE(owner.gate.try_close());
-  owner.gate.leave_behind();
+  owner.gate.leave_behind(0);
   EXPECT_TRUE(owner.gate.try_close()) << "it is in the same operation";
   owner.gate.open();
   owner.gate.open();

@@ -140,5 +140,37 @@ TEST(StoppedAccessor, IsWaitedForByAFork) {
   });
 }
 
+// Nothing of a third task's is lost that was merely not scheduled.
+TEST(StoppedAccessor, WhosePurgeWaitsForAllOthers) {
+  in_a_process(Beside::kNobody, [] {
+    OpenedProcess process;
+    std::uint64_t* const words = map_words(kChunkBytes);
+    const int control = process.memory->control().descriptor();
+    auto& inside = shared_contents<std::atomic<bool>>();
+    NeighbourProcess purged([&] { return add_slowly(control, 0, &words[0], stop_there); });
+    NeighbourProcess slow([&] {
+      return add_slowly(control, 1, &words[1], [&](const ControlHeader& header) {
+        inside = true;
+        outlast_patience(header);
+      });
+    });
+    ASSERT_EQ(process.promote(words), Refusal::kNone);
+    for (const NeighbourProcess* neighbour : {&purged, &slow}) {
+      neighbour->await_stop();
+      neighbour->go_on();
+    }
+    purged.await_stop();
+    while (!inside) sched_yield();
+    process.memory->end_visits(0);
+    EXPECT_EQ(load(&words[1]), 1u);
+    EXPECT_FALSE(is_shared(words));
+    EXPECT_EQ(slow.end(), 0);
+    purged.go_on();
+    EXPECT_EQ(purged.end(), 0);
+    EXPECT_EQ(load(&words[0]), 0u);
+    EXPECT_EQ(load(&words[1]), 1u);
+  });
+}
+
 }  // namespace
 }  // namespace openlapi::direct
