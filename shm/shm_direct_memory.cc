@@ -54,9 +54,12 @@ OpenMemory::Pointer open_memory(std::uint32_t accessors, std::string& reason) {
 }
 
 // Another process's memory file, by its own number. The kernel asks for the same rights as for reading its memory.
-FileDescriptor descriptor_of(std::uint32_t process, std::int32_t number) {
+// `later`: no descriptor is free now.
+FileDescriptor descriptor_of(std::uint32_t process, std::int32_t number, bool& later) {
   const std::string path = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(number);
-  return FileDescriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  later = descriptor < 0 && (errno == EMFILE || errno == ENFILE);
+  return FileDescriptor(descriptor);
 }
 
 void count(std::atomic<std::uint64_t>& counted, std::uint64_t more) {
@@ -91,7 +94,7 @@ struct Neighbour {
   shm::SendQueue* queue = nullptr;          // null: not added
   std::uint64_t era = 0;                    // the neighbour's with this task, that is sent for
   std::uint32_t visits = 0, visits_seen = 0;
-  std::uint32_t failures = 0;  // to get its descriptors
+  std::uint32_t failures = 0;  // to get its memory, one after the other, though it offers some
   bool lost = false;           // ended, or what it offers is of no use
 };
 
@@ -141,6 +144,7 @@ class ShmDirect final : public ShmDirectMemory {
   void open_hot(std::uint64_t address);
   bool meet(std::uint32_t index);
   bool take_file(std::uint32_t index);
+  static void count_failure(Neighbour& neighbour);
   bool is_shut(std::uint32_t index, const Neighbour& neighbour) const;
   Neighbour* way_to(std::uint32_t index, bool changes);
   void tell(std::uint32_t index, const Neighbour& neighbour);
@@ -181,10 +185,12 @@ bool ShmDirect::meet(std::uint32_t index) {
   const std::uint32_t offered = header.direct.load(std::memory_order_acquire);
   if (offered == 0 || neighbour.lost) return false;
   std::string error;
-  ControlMemory control =
-      ControlMemory::attach(descriptor_of(header.process_id, static_cast<std::int32_t>(offered - 1)), error);
-  if (!control.valid()) {  // there may be no descriptor left
-    neighbour.lost = ++neighbour.failures == kMostFailures;
+  bool later = false;
+  FileDescriptor file = descriptor_of(header.process_id, static_cast<std::int32_t>(offered - 1), later);
+  if (later) return false;
+  ControlMemory control = ControlMemory::attach(std::move(file), error);
+  if (!control.valid()) {
+    count_failure(neighbour);
     return false;
   }
   // In another process namespace the number may mean a stranger.
@@ -193,21 +199,29 @@ bool ShmDirect::meet(std::uint32_t index) {
     return false;
   }
   neighbour.memory = std::make_unique<NeighbourMemory>(std::move(control), group_.self());
-  if (take_file(index)) return true;
-  neighbour.memory.reset();
-  return false;
+  return true;
 }
 
-// The owner begins a new file with each fork. If it does so right now, there is a next time.
+void ShmDirect::count_failure(Neighbour& neighbour) { neighbour.lost = ++neighbour.failures == kMostFailures; }
+
+// The owner begins a new file with each fork, while the gate is closed. If it does so right now, or cannot, there is a
+// next time, and so there is after a visit that a signal handler has interrupted.
 bool ShmDirect::take_file(std::uint32_t index) {
-  NeighbourMemory& memory = *neighbours_[index].memory;
-  const ControlHeader& header = memory.control().header();
+  Neighbour& neighbour = neighbours_[index];
+  const ControlHeader& header = neighbour.memory->control().header();
+  const std::uint64_t generation = header.generation.load();
+  if (direct::is_closed(generation) || neighbour.memory->entrance().is_inside()) return false;
   const std::uint64_t number = header.file.load();
   std::string error;
-  FileDescriptor file = descriptor_of(group_.segment(index).header->process_id, header.file_descriptor.load());
-  if (header.file.load() == number && memory.use_file(number, std::move(file), error)) return true;
-  neighbours_[index].lost = ++neighbours_[index].failures == kMostFailures;
-  return false;
+  bool later = false;
+  FileDescriptor file = descriptor_of(group_.segment(index).header->process_id, header.file_descriptor.load(), later);
+  if (later || header.generation.load() != generation) return false;
+  if (!neighbour.memory->use_file(number, std::move(file), error)) {
+    count_failure(neighbour);
+    return false;
+  }
+  neighbour.failures = 0;
+  return true;
 }
 
 // Null: there is none now.

@@ -86,7 +86,7 @@ class NeighbourMemory {
   ControlMemory control_;
   Entrance entrance_;
   DirectFile file_;
-  std::uint64_t file_number_ = 0;
+  std::uint64_t file_number_ = UINT64_MAX;                 // none yet
   std::unordered_map<std::uint64_t, std::byte*> windows_;  // by region of the file
   std::array<Place, kPlaces> places_;
   std::array<Missing, kMissing> missing_;

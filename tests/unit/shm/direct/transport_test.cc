@@ -281,6 +281,38 @@ TEST_F(DirectTransport, FollowsItsOwnerIntoTheNextFile) {
       });
 }
 
+// The limit on files lets the owner begin none after a fork.
+TEST_F(DirectTransport, WaitsUntilItsOwnerHasAFileAgain) {
+  run(
+      [&](ShmTransport&, DirectMemory& memory) {
+        std::uint64_t* const words = open_words(memory);
+        owner_comes_to(1);
+        await_neighbour(1);
+        const rlimit small = {1 << 20, RLIM_INFINITY}, all = {RLIM_INFINITY, RLIM_INFINITY};
+        ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+        NeighbourProcess forked([] { return 0; });
+        EXPECT_EQ(forked.end(), 0);
+        owner_comes_to(2);
+        await_neighbour(2);
+        ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &all), 0);
+        for (unsigned time = 0; time < kOften; ++time) ask(memory);
+        owner_comes_to(3);
+        await_neighbour(3);
+        EXPECT_EQ(load(words), 7u);
+      },
+      [&](ShmTransport&, DirectMemory& memory) {
+        await_owner(1);
+        EXPECT_TRUE(put(memory, 5));
+        neighbour_comes_to(1);
+        await_owner(2);
+        for (int time = 0; time < 20; ++time) EXPECT_FALSE(put(memory, 6));
+        neighbour_comes_to(2);
+        await_owner(3);
+        EXPECT_TRUE(put(memory, 7));
+        neighbour_comes_to(3);
+      });
+}
+
 TEST_F(DirectTransport, EndsWithItsOwner) {
   run(
       [&](ShmTransport&, DirectMemory& memory) {
