@@ -125,6 +125,8 @@ class ShmDirect final : public ShmDirectMemory {
 
   bool is_in_use(PeerIndex peer) override;
   void asked_for(std::uint64_t address) override {
+    if (file_ != memory_->control().header().file.load(std::memory_order_relaxed)) [[unlikely]]
+      begin_demand();
     if (demand_.grows(address)) [[unlikely]]
       open_hot(address);
   }
@@ -141,6 +143,7 @@ class ShmDirect final : public ShmDirectMemory {
 
  private:
   void admit(std::uint32_t index);
+  void begin_demand();
   void open_hot(std::uint64_t address);
   bool meet(std::uint32_t index);
   bool take_file(std::uint32_t index);
@@ -160,6 +163,7 @@ class ShmDirect final : public ShmDirectMemory {
   OpenMemory::Pointer memory_;
   std::vector<Neighbour> neighbours_;  // by local index
   direct::Demand demand_;
+  std::uint64_t file_ = 0;  // that has what demand_ has seen opened
 };
 
 // A child of a fork has neither the windows nor the control memory.
@@ -174,8 +178,15 @@ void ShmDirect::admit(std::uint32_t index) {
   if (process != getpid()) memory_->admit(index, process);
 }
 
+// All is private again: what was open does not wait for twice the messages.
+[[gnu::noinline]] void ShmDirect::begin_demand() {
+  file_ = memory_->control().header().file.load(std::memory_order_relaxed);
+  demand_.forget_all();
+}
+
+// Each look costs two system calls: messages for what is open lead to one ever less often.
 [[gnu::noinline]] void ShmDirect::open_hot(std::uint64_t address) {
-  if (memory_->promote(address) == direct::Refusal::kNone) demand_.forget(address);
+  if (!memory_->is_open(address) && memory_->promote(address) == direct::Refusal::kNone) demand_.forget(address);
 }
 
 bool ShmDirect::meet(std::uint32_t index) {

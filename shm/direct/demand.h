@@ -27,11 +27,15 @@ class Demand {
     return messages >= kHot && std::has_single_bit(messages);
   }
 
-  // The chunk is open. Should it not be some day, it is asked for anew.
+  // The chunk has been opened. What comes by message all the same, for other reasons, makes it grow anew.
   void forget(std::uint64_t address) {
     for (Place& place : sets_[set_of(address)]) {
       if (chunk_of(place) == chunk_of(address)) place = 0;
     }
+  }
+
+  void forget_all() {
+    for (auto& set : sets_) set.fill(0);
   }
 
  private:

@@ -49,6 +49,9 @@ class OpenMemory {
   // Whether memory can be promoted beside running threads. If not, only while the caller is the only one.
   bool promotes_anytime() const { return promoter_.stops_system_calls(); }
 
+  // Whether it is promoted. After a fork, and wherever memory is moved out of the file, nothing is.
+  bool is_open(std::uint64_t address);
+
   // Opens the chunk of memory around the address; returns when that is done or refused. The caller takes no signals
   // meanwhile.
   Refusal promote(std::uint64_t address);
@@ -61,7 +64,6 @@ class OpenMemory {
   ~OpenMemory();
   static bool make(std::uint32_t accessors, std::string& reason);
   static void end();
-  bool is_open(std::uint64_t address);
   bool start_threads(std::string& reason);
   void run_promotions();
   enum class Bytes : std::uint8_t { kOfFile, kCopied };

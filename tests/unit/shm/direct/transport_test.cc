@@ -257,7 +257,7 @@ TEST_F(DirectTransport, FollowsItsOwnerIntoTheNextFile) {
         std::uint64_t* const words = open_words(memory);
         owner_comes_to(1);
         await_neighbour(1);
-        for (unsigned time = 0; time < kOften + 8; ++time) ask(memory);  // messages for what is open count no more
+        for (unsigned time = 0; time < 5 * kOften; ++time) ask(memory);  // messages for what is open count no more
         NeighbourProcess forked([&] { return load(words) == 5 ? 0 : 1; });
         EXPECT_EQ(forked.end(), 0);
         owner_comes_to(2);
