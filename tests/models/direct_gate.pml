@@ -23,7 +23,7 @@
  * torn while they are read (the generation has changed then, and is never the known one again).
  */
 
-#define FILES 3 /* places in the owner's file; each is given out once */
+#define FILES 2 /* places in the owner's file, each given out once: before the memory is taken back, and after it */
 #define OPERATIONS 3
 #define NONE 7
 #define ENTERING 255
@@ -100,7 +100,7 @@ proctype accessor() {
 begin:
             atomic {
                 !data_comes && !counter_comes -> /* operations at one address are in order */
-                was_unmapped[0] = unmapped[0]; was_unmapped[1] = unmapped[1]; was_unmapped[2] = unmapped[2];
+                was_unmapped[0] = unmapped[0]; was_unmapped[1] = unmapped[1];
 #ifndef BREAK_BUSY_BEGINS_AFTER_THE_LOOK
                 busy_ends = false; busy_says = 0; busy_begins = true
 #endif
@@ -108,7 +108,8 @@ begin:
 #ifndef BREAK_NO_FENCE
             !fences || !busy_begins;
 #endif
-            atomic { seen = generation; busy_says = seen };
+            seen = generation;
+            busy_says = seen;
 #ifdef BREAK_BUSY_BEGINS_AFTER_THE_LOOK
             atomic { busy_ends = false; busy_says = seen; busy_begins = true };
             !fences || !busy_begins;
