@@ -56,7 +56,7 @@ class OpenMemory {
   // meanwhile.
   Refusal promote(std::uint64_t address);
 
-  // While the caller is the only thread that writes there.
+  // While the caller is the only thread that writes there. Locks (mlock) of it are lost.
   Refusal promote_data_segment();
 
  private:
