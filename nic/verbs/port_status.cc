@@ -55,7 +55,7 @@ bool PortStatus::look_for_news() {
   bool up = serves();
   const bool moved = !up && !failed_ && follow_ && follow_(place_);
   if (moved) up = serves();
-  if (!moved && up == up_) return false;
+  if (!moved && !failed_ && up == up_) return false;
   up_ = up;
   changes_.fetch_add(1, std::memory_order_release);
   return true;

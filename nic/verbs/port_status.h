@@ -35,7 +35,7 @@ class PortStatus final : public LinkStatus {
 
   // Readable (POLLIN) when that one is, and when there is news. Constant.
   int descriptor() const { return sleepers_.get(); }
-  // True: words_against() has changed, or the place. A system call where there is no news.
+  // True: words_against() has changed, or the place, or the adapter has failed. A system call where there is no news.
   bool look_for_news();
 
   const std::atomic<std::uint32_t>& changes() const override { return changes_; }

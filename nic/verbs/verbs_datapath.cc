@@ -224,7 +224,7 @@ bool VerbsTransport::arm() {
     retire();
     if (connections_->served().want_looks()) return false;
   }
-  if (given_up_) return true;
+  if (given_up_) return !bulk_ || bulk_->arm();    // what was being read has ended
   if (broken_ && until_retry_ == 0) return false;  // the next look recovers it
   forget_events();
   if (ibv_req_notify_cq(receive_completions_.get(), 0) != 0) broken_ = true;

@@ -228,6 +228,30 @@ TEST_F(VerbsAdapters, AnAdapterThatHasFailedIsGivenUp) {
   EXPECT_FALSE(pair.left->capabilities().bulk_memory->reachable(1));
 }
 
+// Whoever sleeps then would hear of these reads no more.
+TEST_F(VerbsAdapters, WhatAFailedAdapterHasNotReadEndsBeforeAnybodySleeps) {
+  bed_changes = [](VerbsConfig& config) { config.link_status = true; };
+  bed_has_bulk = true;
+  VerbsPair pair;
+  expect_exchange(pair);
+  BulkMemory& reader = *pair.left->capabilities().bulk_memory;
+  std::vector<std::byte> source(1 << 20), sink(source.size());
+  MemoryKey key;
+  ASSERT_TRUE(pair.right->capabilities().bulk_memory->expose(source.data(), source.size(), key));
+  ASSERT_EQ(reader.begin_read(1, reinterpret_cast<std::uintptr_t>(source.data()), key, sink.data(), sink.size(), 5,
+                              {reinterpret_cast<std::uintptr_t>(sink.data()), sink.size()}),
+            BulkMemory::Begin::begun);
+  tell_adapters(IBV_EVENT_DEVICE_FATAL);
+  pair.left->capabilities().link_status->look();
+  empty(*pair.left);
+  EXPECT_FALSE(pair.left->capabilities().wake_source->arm()) << "a read has ended";
+  BulkMemory::Ending ending{};
+  ASSERT_EQ(reader.take_endings({&ending, 1}), 1u);
+  EXPECT_FALSE(ending.done);
+  EXPECT_TRUE(pair.left->capabilities().wake_source->arm());
+  pair.right->capabilities().bulk_memory->withdraw(key);
+}
+
 TEST_F(VerbsAdapters, APartitionThatMovesInThePortsTableIsFollowed) {
   adapter_shim.infiniband = true;
   adapter_shim.partitions = {0x8011};

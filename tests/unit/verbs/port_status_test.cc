@@ -212,6 +212,20 @@ TEST_F(StatusOfPort, AnAdapterThatHasFailedStaysSo) {
   EXPECT_FALSE(wakes()) << "nor anything of its queues";
 }
 
+// Paths over it were down before, and would have been kept for when the port comes up.
+TEST_F(StatusOfPort, AnAdapterThatFailsWhileItsPortIsDownIsTold) {
+  PortStatus& status = open();
+  port_.state = IBV_PORT_DOWN;
+  port_.tell(IBV_EVENT_PORT_ERR);
+  EXPECT_TRUE(status.look_for_news());
+  const std::uint32_t before = status.changes();
+  port_.tell(IBV_EVENT_DEVICE_FATAL);
+  EXPECT_TRUE(status.look_for_news());
+  EXPECT_NE(status.changes(), before);
+  EXPECT_EQ(given_up_, 1);
+  EXPECT_FALSE(status.look_for_news()) << "once";
+}
+
 // As when it was pulled out, or its driver unloaded.
 TEST_F(StatusOfPort, ADeviceThatTheKernelHasTakenAwayHasFailed) {
   PortStatus& status = open();
