@@ -85,7 +85,8 @@ bool PortStatus::is_about_port(const ibv_async_event& event) {
   }
 }
 
-// A packet names the address that it comes from, over InfiniBand the LID, else the GID; and there its partition.
+// A packet names the address that it comes from: over InfiniBand the LID, and where it has a route header the GID;
+// elsewhere the GID. And over InfiniBand its partition.
 bool PortStatus::serves() const {
   if (failed_) return false;
   const auto port = static_cast<std::uint8_t>(place_.port);
@@ -98,10 +99,12 @@ bool PortStatus::serves() const {
        be16toh(key) != address.partition_key)) {
     return false;
   }
-  if (address.fabric == Fabric::infiniband && address.lid != 0) return attributes.lid == address.lid;
+  const bool by_lid = address.fabric == Fabric::infiniband && address.lid != 0;
+  if (by_lid && attributes.lid != address.lid) return false;
   ibv_gid gid{};
-  return ibv_query_gid(context_.get(), port, static_cast<int>(place_.gid_index), &gid) == 0 &&
-         std::ranges::equal(gid.raw, address.gid);
+  if (ibv_query_gid(context_.get(), port, static_cast<int>(place_.gid_index), &gid) != 0) return false;
+  const bool none = std::ranges::all_of(gid.raw, [](std::uint8_t byte) { return byte == 0; });
+  return (by_lid && none) || std::ranges::equal(gid.raw, address.gid);
 }
 
 }  // namespace openlapi::verbs

@@ -198,6 +198,18 @@ TEST_F(StatusOfPort, OverInfiniBandTheLidCounts) {
   EXPECT_FALSE(status.reaches(0));
 }
 
+// As when the subnet has another prefix: route headers have the GID in them.
+TEST_F(StatusOfPort, OverInfiniBandAnotherGidIsFollowed) {
+  port_.lid = 5;
+  PortStatus& status = open(Fabric::infiniband);
+  may_follow_ = true;
+  port_.gid.raw[7] = 9;
+  port_.tell(IBV_EVENT_GID_CHANGE);
+  EXPECT_TRUE(status.look_for_news());
+  EXPECT_TRUE(status.reaches(0));
+  EXPECT_EQ(asked_, 1);
+}
+
 TEST_F(StatusOfPort, AnAdapterThatHasFailedStaysSo) {
   PortStatus& status = open();
   port_.tell(IBV_EVENT_DEVICE_FATAL);
