@@ -103,7 +103,7 @@ bool BulkReads::open(ibv_context& context, ibv_comp_channel& channel, const Port
   if (ibv_query_port(&context, static_cast<std::uint8_t>(place.port), &attributes) != 0) return false;
   const int at_a_time = std::min(device.max_qp_rd_atom, device.max_qp_init_rd_atom);
   if (at_a_time < 1) return false;
-  software_ = is_software(*context.device);
+  software_ = is_software(*context.device, device);
   const std::uint32_t pieces = std::min(software_ ? kSoftPiecesAtATime : kPiecesAtATime,
                                         static_cast<std::uint32_t>(std::max(device.max_qp_wr, 1)));
   // Twice: what a queue pair that was given up has left behind lies there, too.

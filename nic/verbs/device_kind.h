@@ -5,6 +5,6 @@
 
 namespace openlapi::verbs {
 
-bool is_software(const ibv_device& device);
+bool is_software(const ibv_device& device, const ibv_device_attr& attributes);
 
 }  // namespace openlapi::verbs

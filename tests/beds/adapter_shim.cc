@@ -10,6 +10,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <string>
 
 #include "dataplane/base/check.h"
 
@@ -34,6 +35,7 @@ struct Shim {
   std::map<ibv_context*, PostSend*> post_send;    // the same
   std::map<ibv_context*, QueryPort*> query_port;  // the device's own
   std::map<ibv_context*, std::deque<ibv_event_type>> events;
+  std::map<ibv_device*, std::string> paths;  // in sysfs
   AdapterRequests requests;
 };
 
@@ -131,9 +133,12 @@ extern "C" {
 
 ibv_device** ibv_get_device_list(int* count) {
   ibv_device** const devices = OPENLAPI_OWN(ibv_get_device_list)(count);
+  const std::lock_guard guard(shim().mutex);
   for (ibv_device** one = devices; one != nullptr && *one != nullptr; ++one) {
     (*one)->transport_type = adapter_shim.transport;
-    if (adapter_shim.hardware) std::strcpy((*one)->ibdev_path, "/sys/devices");
+    // The list has the same objects each time.
+    const std::string& own_path = shim().paths.try_emplace(*one, (*one)->ibdev_path).first->second;
+    std::strcpy((*one)->ibdev_path, adapter_shim.hardware ? "/sys/devices" : own_path.c_str());
   }
   return devices;
 }
@@ -163,6 +168,7 @@ int ibv_close_device(ibv_context* context) {
 
 int ibv_query_device(ibv_context* context, ibv_device_attr* attributes) {
   const int result = OPENLAPI_OWN(ibv_query_device)(context, attributes);
+  if (adapter_shim.hardware) attributes->vendor_id = 0x02c9;  // Mellanox
   attributes->max_sge = std::min(attributes->max_sge, adapter_shim.most_pieces);
   attributes->max_qp_rd_atom = std::min(attributes->max_qp_rd_atom, adapter_shim.most_reads);
   attributes->max_qp_init_rd_atom = std::min(attributes->max_qp_init_rd_atom, adapter_shim.most_reads);
