@@ -17,27 +17,31 @@ QueuePair attempt(ibv_pd& domain, const ibv_qp_init_attr& wanted, std::uint32_t 
 
 }  // namespace
 
-// Halves the distance between what was taken and what was refused.
+// Halves the distance between what was taken and what was refused. An attempt that finds no memory says nothing of the
+// limit: what was taken before serves this once, and the next queue pair looks again.
 QueuePair InlineLimit::make(ibv_pd& domain, ibv_qp_init_attr& wanted) {
   ibv_qp_init_attr granted{};
   QueuePair best = attempt(domain, wanted, bytes_, granted);
   if (!best && bytes_ != 0 && errno != ENOMEM) {
     std::uint32_t refused = bytes_;
+    std::uint32_t taken = 0;
     best = attempt(domain, wanted, 0, granted);
-    bytes_ = 0;
-    while (best && bytes_ + 1 < refused) {
-      const std::uint32_t middle = bytes_ + (refused - bytes_) / 2;
+    bool found = best != nullptr;
+    while (found && taken + 1 < refused) {
+      const std::uint32_t middle = taken + (refused - taken) / 2;
       ibv_qp_init_attr other{};
       QueuePair made = attempt(domain, wanted, middle, other);
-      if (!made) {
+      if (made) {
+        best = std::move(made);
+        granted = other;
+        taken = middle;
+      } else if (errno != ENOMEM) {
         refused = middle;
-        continue;
+      } else {
+        found = false;
       }
-      best = std::move(made);
-      granted = other;
-      bytes_ = middle;
     }
-    if (!best) bytes_ = refused;
+    if (found) bytes_ = taken;
   }
   if (best) wanted = granted;
   return best;
