@@ -20,7 +20,8 @@ std::tuple<int, bool, std::uint32_t> order_of(const GidFacts& entry) {
 
 bool is_wanted(const GidFacts& entry, const PortPreference& preference) {
   if (preference.gid_index >= 0) return entry.index == static_cast<std::uint32_t>(preference.gid_index);
-  return preference.gid_prefix.covers(entry.gid) && (!preference.vlan || *preference.vlan == entry.vlan);
+  const bool in_vlan = !preference.vlan || *preference.vlan == entry.vlan || entry.fabric == Fabric::infiniband;
+  return in_vlan && preference.gid_prefix.covers(entry.gid);
 }
 
 std::string text_of(const GidFacts& entry) {
@@ -29,11 +30,11 @@ std::string text_of(const GidFacts& entry) {
 }
 
 // " within 10.77.0.0/16 in VLAN 5"
-std::string wish_text(const PortPreference& preference) {
+std::string wish_text(const PortPreference& preference, bool ethernet) {
   std::string text;
   const GidPrefix& prefix = preference.gid_prefix;
   if (prefix.bits != 0) text = " within " + to_text(prefix.gid) + "/" + std::to_string(prefix.bits);
-  if (preference.vlan)
+  if (preference.vlan && ethernet)
     text += *preference.vlan == 0 ? " without a VLAN" : " in VLAN " + std::to_string(*preference.vlan);
   return text;
 }
@@ -89,14 +90,14 @@ std::optional<GidFacts> choose_gid(const PortFacts& port, const PortPreference& 
   } else if (preference.gid_index >= 0) {
     reason = "has no GID with index " + std::to_string(preference.gid_index) + "; it has " + present;
   } else {
-    reason = "has no GID" + wish_text(preference) + " with an index up to " + std::to_string(kHighestGidIndex) +
-             "; it has " + present;
+    reason = "has no GID" + wish_text(preference, port.ethernet) + " with an index up to " +
+             std::to_string(kHighestGidIndex) + "; it has " + present;
   }
   return std::nullopt;
 }
 
 std::optional<PartitionFacts> choose_partition(const PortFacts& port, std::uint16_t wanted, std::string& reason) {
-  if (port.ethernet && (wanted == 0 || wanted == partition_of(kDefaultPartition))) return PartitionFacts{};
+  if (port.ethernet) return PartitionFacts{};
   std::optional<PartitionFacts> best;
   std::string present;
   for (const PartitionFacts& entry : port.partitions) {
@@ -107,7 +108,6 @@ std::optional<PartitionFacts> choose_partition(const PortFacts& port, std::uint1
     if (better) best = entry;
   }
   if (best) return best;
-  if (port.ethernet) present = key_text(kDefaultPartition);
   reason = wanted == 0 ? "is in no partition: its subnet manager has given it no P_Key"
                        : "is not in partition " + key_text(wanted) + "; it has " + (present.empty() ? "none" : present);
   return std::nullopt;

@@ -3,7 +3,7 @@
 // Port: the one that the user named; otherwise the first usable one in this order: InfiniBand before RoCE, then device
 // names (mlx5_2 before mlx5_10), then port numbers. So identical machines choose identical ports.
 // Partition: the one that the user named; otherwise, in the order of the port's table, the first of which it is a full
-// member, or else the first of all. RoCE has one.
+// member, or else the first of all. RoCE has one, whatever the user named.
 // GID: the index that the user named; otherwise, of those in the network and the VLAN that the user named, the lowest
 // index on InfiniBand, and on RoCE the lowest index of the best kind: RoCE v2 over IPv4, RoCE v2 over a global IPv6
 // address, RoCE v2 over a link-local one, then RoCE v1 in the same order; of a kind those without a VLAN first. Indices

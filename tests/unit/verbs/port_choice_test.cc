@@ -104,6 +104,18 @@ TEST(PortChoice, TakesAGidOfTheVlanThatIsWantedAndElseOneWithout) {
   EXPECT_NE(refusal({port("rxe0", true, gids)}, preference).find("has no GID in VLAN 9"), std::string::npos);
 }
 
+TEST(PortChoice, WishesForRoceDoNotCountForInfiniBandNorTheOtherWayRound) {
+  PortPreference preference;
+  preference.vlan = 5;
+  EXPECT_EQ(refusal({infiniband("mlx5_0")}, preference), "chosen");
+  PortFacts none = infiniband("mlx5_0");
+  none.gids[0].index = 300;
+  EXPECT_EQ(refusal({none}, preference).find("VLAN"), std::string::npos) << "that is not why";
+  preference = {};
+  preference.partition = 0x11;
+  EXPECT_EQ(refusal({roce("rxe0")}, preference), "chosen");
+}
+
 // A route to a peer names it by 8 bits: with 257 packets would come from GID 1.
 TEST(PortChoice, LeavesOutGidsThatRoutesCannotName) {
   EXPECT_EQ(gid_of({{256, Fabric::roce_v2, kIpv4}, {255, Fabric::roce_v1, kIpv4}}), 255);
@@ -159,10 +171,6 @@ TEST(PortChoice, TakesThePartitionThatIsWantedOrSaysWhatThereIs) {
   EXPECT_EQ(partition_of_port(partitions, 1), "4") << "as a full member";
   EXPECT_EQ(partition_of_port(partitions, 3),
             "mlx5_0 port 1 is not in partition 0x0003; it has 0xffff, 0x0001, 0x8001, 0x8002");
-  std::string reason;
-  EXPECT_TRUE(choose_partition(roce("rxe0"), 0x7fff, reason));
-  EXPECT_FALSE(choose_partition(roce("rxe0"), 1, reason));
-  EXPECT_EQ(reason, "is not in partition 0x0001; it has 0xffff");
 }
 
 TEST(PortChoice, SaysWhyNoPortCanBeUsed) {
