@@ -18,12 +18,14 @@ int modify(ibv_qp& queue_pair, ibv_qp_state state, ibv_qp_attr attributes, int m
   return ibv_modify_qp(&queue_pair, &attributes, IBV_QP_STATE | mask);
 }
 
-// Its own, which may have another index now; else the one that the rule gives.
+// Its own, which may have another index now; else the one that the rule gives. An interface and its VLANs may have the
+// same link-local address.
 std::optional<verbs::GidFacts> own_or_other_gid(const verbs::PortFacts& port, const verbs::Address& address,
-                                                const verbs::PortPreference& preference) {
+                                                std::uint16_t vlan, const verbs::PortPreference& preference) {
   std::string ignored;
   const auto is_own = [&](const verbs::GidFacts& entry) {
-    return entry.gid == address.gid && entry.fabric == address.fabric && entry.index <= verbs::kHighestGidIndex;
+    return entry.gid == address.gid && entry.fabric == address.fabric && entry.vlan == vlan &&
+           entry.index <= verbs::kHighestGidIndex;
   };
   const auto own = std::ranges::find_if(port.gids, is_own);
   if (own != port.gids.end() && preference.gid_index < 0) return *own;
@@ -44,12 +46,13 @@ bool VerbsTransport::follow_port(verbs::PortStatus::Place& place) {
           gid.fabric == verbs::Fabric::infiniband || verbs::is_ipv4(gid.gid) == verbs::is_ipv4(local_.gid);
       return gid.fabric != local_.fabric || !same_kind;
     });
-    const auto gid = own_or_other_gid(port, local_, config_.port);
+    const auto gid = own_or_other_gid(port, local_, gid_vlan_, config_.port);
     if (!gid) return false;
     const auto partition = verbs::choose_partition(port, verbs::partition_of(local_.partition_key), ignored);
     if (!partition) return false;
     use_partition(*partition);
     gid_index_ = gid->index;
+    gid_vlan_ = gid->vlan;
     local_.gid = gid->gid;
     local_.lid = port.lid;
     local_.route_header = port.route_header;

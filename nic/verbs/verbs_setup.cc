@@ -85,6 +85,7 @@ bool VerbsTransport::choose(VerbsSetupError& error) {
   device_ = port.device;
   port_ = port.port;
   gid_index_ = choice->gid.index;
+  gid_vlan_ = choice->gid.vlan;
   partition_index_ = choice->partition.index;
   local_ = {.fabric = choice->gid.fabric,
             .mtu = round_down_mtu(config_.mtu == 0 ? port.mtu : std::min(config_.mtu, port.mtu)),

@@ -180,6 +180,7 @@ class VerbsTransport final : public Transport,
   std::string device_;
   std::uint32_t port_ = 0;
   std::uint32_t gid_index_ = 0;
+  std::uint16_t gid_vlan_ = 0;  // 0: none
   std::uint16_t partition_index_ = 0;
   std::uint32_t send_pieces_ = 1;  // of a request
   verbs::Address local_;

@@ -1,6 +1,9 @@
 // Ports and adapters that are not as soft-RoCE is: over the shim that says what real ones say (adapter_shim.h).
 #include <gtest/gtest.h>
 
+#include <net/if.h>
+
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -162,10 +165,14 @@ TEST_F(VerbsAdapters, AGidThatHasAnotherIndexIsFoundAgain) {
   EXPECT_EQ(left->address().gid, before) << "peers know this one";
 }
 
-TEST_F(VerbsAdapters, TheVlanOfAGidIsThatOfItsInterface) {
+void add_vlan() {
   command(
       "modprobe 8021q && ip link add link rdma0 name rdma0.5 type vlan id 5 && "
       "ip address add 10.78.0.1/24 dev rdma0.5 && ip link set rdma0.5 up");
+}
+
+TEST_F(VerbsAdapters, TheVlanOfAGidIsThatOfItsInterface) {
+  add_vlan();
   const auto vlan_gid = [] {
     std::string reason;
     for (const verbs::PortFacts& port : verbs::find_ports("rxe0", reason)) {
@@ -179,6 +186,38 @@ TEST_F(VerbsAdapters, TheVlanOfAGidIsThatOfItsInterface) {
   bed_changes = [](VerbsConfig& config) { config.port.vlan = 5; };
   const VerbsPointer left = open_well("rxe0");
   EXPECT_EQ(left->gid_index(), vlan_gid().index);
+  command("ip link delete rdma0.5");
+}
+
+// The interface and its VLANs have the same link-local address.
+TEST_F(VerbsAdapters, TheOwnGidIsFoundAgainInItsOwnVlan) {
+  add_vlan();
+  std::uint32_t index = 200;
+  bool moved = false;
+  adapter_shim.gids = [&](std::vector<ibv_gid_entry>& table) {
+    const auto local = std::ranges::find(table, 0u, &ibv_gid_entry::gid_index);
+    ASSERT_NE(local, table.end());
+    ibv_gid_entry entry = *local;
+    entry.ndev_ifindex = if_nametoindex("rdma0.5");
+    entry.gid_index = index;
+    table.push_back(entry);
+    if (!moved) return;
+    entry.gid_index = 200;
+    entry.gid.raw[15] = 77;
+    table.push_back(entry);
+  };
+  bed_changes = [](VerbsConfig& config) {
+    config.port.vlan = 5;
+    config.port.gid_prefix = verbs::gid_prefix("fe80::/10").value();
+    config.link_status = true;
+  };
+  const VerbsPointer left = open_well("rxe0");
+  ASSERT_EQ(left->gid_index(), 200u);
+  index = 201;
+  moved = true;
+  tell_adapters(IBV_EVENT_GID_CHANGE);
+  left->capabilities().link_status->look();
+  EXPECT_EQ(left->gid_index(), 201u);
   command("ip link delete rdma0.5");
 }
 
