@@ -120,8 +120,8 @@ void BulkReads::accepted(Connection& connection, const ConnectionMessage& messag
   ++counters_.connections_made;
   // An end that has few reads at a time may be soft-RoCE.
   const bool short_pieces = software_ || end.reads <= kSoftPiecesAtATime;
-  const std::uint64_t packets = short_pieces ? kSoftPacketsOfPiece : kPacketsOfPiece;
-  connection.piece = std::min(packets * end.mtu, longest_piece_);
+  const std::uint64_t piece = short_pieces ? std::uint64_t{kSoftPacketsOfPiece} * end.mtu : kPiece;
+  connection.piece = std::min(piece, longest_piece_);
   set_state(connection, Connection::State::ready);
   post_pieces(connection);
   remove_if_stopped(connection);

@@ -86,12 +86,12 @@ class BulkReads final : public BulkMemory {
   static constexpr std::uint32_t kMostReads = 256;          // begun and not ended
   static constexpr std::uint32_t kReadsPerConnection = 16;  // the same
   static constexpr std::uint32_t kPiecesAtATime = 16;       // of a connection
-  static constexpr std::uint32_t kPacketsOfPiece = 512;     // 2 MiB of the largest packets
+  static constexpr std::uint64_t kPiece = 2u << 20;         // bytes
   static constexpr std::uint32_t kSoftPiecesAtATime = 2;    // of soft-RoCE; four are no faster
   static constexpr std::uint32_t kSoftPacketsOfPiece = 256;
   static constexpr std::uint32_t kSilentLooks = 1024;       // between two looks at the clock
   static_assert(kSoftPiecesAtATime * kSoftPacketsOfPiece < 1000);
-  static_assert(std::uint64_t{kPiecesAtATime} * kPacketsOfPiece * kLargestMtu >= kLongestRead);
+  static_assert(kPiecesAtATime * kPiece >= kLongestRead);
 
   struct AdapterRegistrar final : Registrar {
     explicit AdapterRegistrar(ibv_pd& of) : domain(of) {}

@@ -447,6 +447,16 @@ TEST_F(VerbsAdapters, SoftRoceIsGivenTwoReadsAtATimeAndHardwareAllOfThem) {
   EXPECT_EQ(requests_of_adapter().reads, std::vector<std::uint32_t>(4, 2 << 20));
 }
 
+// However short its packets are: with pieces of some hundred of those a long read did not fit into the queue.
+TEST_F(VerbsAdapters, PiecesForHardwareHaveTwoMegabytesAtAnyMtu) {
+  bed_has_bulk = true;
+  adapter_shim.hardware = true;
+  VerbsPair pair(1024, 1024);
+  command("sysctl -q -w net.core.netdev_max_backlog=100000");
+  EXPECT_EQ(read_bulk(pair, 4 << 20), 2u);
+  EXPECT_EQ(requests_of_adapter().reads, std::vector<std::uint32_t>(2, 2 << 20));
+}
+
 TEST_F(VerbsAdapters, OnlyMemoryOfBulkTransfersIsWrittenInAnyOrder) {
   bed_has_bulk = true;
   VerbsPair pair;
