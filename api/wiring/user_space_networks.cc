@@ -119,6 +119,7 @@ ModuleRequest UserSpace::module_request() const {
   request.tasks = request_.bootstrap.size();
   request.local_number = static_cast<std::uint32_t>(self - local.begin());
   request.local_tasks = static_cast<std::uint32_t>(local.size());
+  request.tell = info_level() >= kLevelWarning;
   return request;
 }
 

@@ -47,6 +47,7 @@ struct ModuleRequest {
   // It is one of several adapters: the transport is to have LinkStatus, if it can. Alone it may have it all the same,
   // to follow its address.
   bool link_status = false;
+  bool tell = false;  // on standard error, what fails later (MP_INFOLEVEL 1 and above)
   std::map<std::string, std::string, std::less<>> variables{};  // what those of modules say that are set (nic/modules)
 
   std::string variable(std::string_view name) const {

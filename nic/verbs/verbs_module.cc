@@ -89,6 +89,7 @@ bool configure(const ModuleRequest& request, VerbsConfig& config, std::string& r
   const std::string packets = request.variable(kPacketsVariable);
   config.connections = packets != kPacketsAsDatagrams;
   config.link_status = true;  // also of the only adapter, whose address may change
+  config.tell = request.tell;
   config.tasks = request.tasks;
   if (packets == kPacketsThroughConnections) config.connection_limits.packets_before_asking = 1;
   if (!parse_preference(request.device, config.port, reason)) return false;

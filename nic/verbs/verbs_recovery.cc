@@ -78,8 +78,10 @@ void VerbsTransport::use_partition(const verbs::PartitionFacts& partition) {
 // Nothing of the adapter works any more, and nothing brings it back in this process. Peers are reached over other
 // adapters, or given up when their time is over.
 void VerbsTransport::give_up() {
-  std::fprintf(stderr, "openlapi: %s has failed, says its driver; this task does not use it any more\n",
-               device_.c_str());
+  if (config_.tell) {
+    std::fprintf(stderr, "openlapi: %s has failed, says its driver; this task does not use it any more\n",
+                 device_.c_str());
+  }
   given_up_ = broken_ = true;
   if (connections_) connections_->give_up();
   if (bulk_) bulk_->give_up();

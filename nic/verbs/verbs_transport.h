@@ -46,6 +46,7 @@ struct VerbsConfig {
   bool connections = false;  // send packets through connections, too, where the adapter can
   verbs::PacketConnectionLimits connection_limits;
   bool link_status = false;          // tell when the port goes down or comes up, and follow its address
+  bool tell = false;                 // on standard error, of an adapter that fails
   std::uint32_t tasks = UINT32_MAX;  // of the job; peers with larger numbers are other ends of tasks (OtherEnd)
 };
 

@@ -258,7 +258,7 @@ TEST_F(VerbsAdapters, APortThatDoesNotAnswerIsLookedForOnce) {
 
 // It used to be reset again and again.
 TEST_F(VerbsAdapters, AnAdapterThatHasFailedIsGivenUp) {
-  bed_changes = [](VerbsConfig& config) { config.link_status = true; };
+  bed_changes = [](VerbsConfig& config) { config.link_status = config.tell = true; };
   bed_connects_after = 1;
   bed_has_bulk = true;
   VerbsPair pair;
@@ -301,7 +301,9 @@ TEST_F(VerbsAdapters, WhatAFailedAdapterHasNotReadEndsBeforeAnybodySleeps) {
                               {reinterpret_cast<std::uintptr_t>(sink.data()), sink.size()}),
             BulkMemory::Begin::begun);
   tell_adapters(IBV_EVENT_DEVICE_FATAL);
+  testing::internal::CaptureStderr();
   pair.left->capabilities().link_status->look();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << "nobody wants to be told";
   empty(*pair.left);
   EXPECT_FALSE(pair.left->capabilities().wake_source->arm()) << "a read has ended";
   BulkMemory::Ending ending{};
