@@ -76,7 +76,7 @@ void UserSpace::load() {
 void UserSpace::load_drivers(const Candidate& candidate) const {
   request_.when_loaded();
   std::string ignored;
-  candidate.module->devices(module_request(candidate), ignored);
+  candidate.module->devices(module_request(), ignored);
   request_.when_loaded();
 }
 
