@@ -127,6 +127,7 @@ Route ContextRoutes::resolve(PeerIndex peer) {
 }
 
 Route ContextRoutes::find_paths(PeerIndex peer) {
+  asked_.clear();
   Route route;
   std::string error;
   if (shared_memory_.group != nullptr && peer < shm_numbers_.size() && shm_numbers_[peer] >= 0) {
@@ -403,8 +404,14 @@ bool ContextRoutes::change_address(PeerIndex peer, std::size_t network, const Pe
 }
 
 bool ContextRoutes::get(PeerIndex peer, const std::string& key, std::vector<std::byte>& value, std::string& reason) {
+  if (const auto asked = asked_.find({peer, key}); asked != asked_.end()) {
+    value = asked->second;
+    return true;
+  }
   const std::scoped_lock turn(bootstrap_turn());
-  return bootstrap_->get(peer, key, kAddressSeconds, value, reason);
+  if (!bootstrap_->get(peer, key, kAddressSeconds, value, reason)) return false;
+  asked_[{peer, key}] = value;
+  return true;
 }
 
 bool ContextRoutes::address_of(const Network& network, std::size_t there, PeerIndex peer, PublishedAddress& found,

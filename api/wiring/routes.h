@@ -147,6 +147,8 @@ class ContextRoutes final : public RouteResolver {
   std::map<std::pair<PeerIndex, const Transport*>, PeerAddress> addresses_;
   // Where those of them that are elsewhere now were when they published it.
   std::map<std::pair<PeerIndex, const Transport*>, PeerAddress> moved_;
+  // What was asked for in this search for paths: others may have to fetch it.
+  std::map<std::pair<PeerIndex, std::string>, std::vector<std::byte>> asked_;
   std::set<PeerIndex> without_path_;  // those that the user was told about
 };
 
