@@ -60,23 +60,23 @@ struct Leading {
 };
 
 // The linker is asked for these before it walks through the objects: then it holds a lock, and may not be asked.
-struct Search {
+struct LedFunctions {
   std::array<Leading, 2> led;
   std::array<Leading, 4> memory;  // to which the target fits
 };
 
 void* found_as(const char* name) { return dlsym(RTLD_DEFAULT, name); }
 
-Search make_search() {
-  Search search{{{{"posix_memalign", nullptr, reinterpret_cast<void*>(&led_posix_memalign)},
-                  {"aligned_alloc", nullptr, reinterpret_cast<void*>(&led_aligned_alloc)}}},
-                {{{"free", nullptr, nullptr},
-                  {"malloc", nullptr, nullptr},
-                  {"calloc", nullptr, nullptr},
-                  {"realloc", nullptr, nullptr}}}};
-  for (Leading& each : search.led) each.own = found_as(each.name);
-  for (Leading& each : search.memory) each.own = found_as(each.name);
-  return search;
+LedFunctions functions_to_lead() {
+  LedFunctions functions{{{{"posix_memalign", nullptr, reinterpret_cast<void*>(&led_posix_memalign)},
+                           {"aligned_alloc", nullptr, reinterpret_cast<void*>(&led_aligned_alloc)}}},
+                         {{{"free", nullptr, nullptr},
+                           {"malloc", nullptr, nullptr},
+                           {"calloc", nullptr, nullptr},
+                           {"realloc", nullptr, nullptr}}}};
+  for (Leading& each : functions.led) each.own = found_as(each.name);
+  for (Leading& each : functions.memory) each.own = found_as(each.name);
+  return functions;
 }
 
 const Leading* find(std::span<const Leading> functions, const char* name) {
@@ -139,10 +139,10 @@ void visit_slots(const dl_phdr_info& object, const Visit& visit) {
 
 // Not so where somebody has loaded it with RTLD_DEEPBIND, for instance: what it frees goes elsewhere. One that has
 // bound nothing of this yet is taken for one that shares it.
-bool shares_memory(const dl_phdr_info& object, const Search& search) {
+bool shares_memory(const dl_phdr_info& object, const LedFunctions& functions) {
   bool is_shared = true;
   visit_slots(object, [&](const Slot& slot) {
-    const Leading* const function = find(search.memory, slot.name);
+    const Leading* const function = find(functions.memory, slot.name);
     if (function != nullptr && value_of(slot) != function->own && !is_unbound(object, slot)) is_shared = false;
   });
   return is_shared;
@@ -159,10 +159,10 @@ void write_slot(const dl_phdr_info& object, const Slot& slot, void* target) {
 }
 
 int look_at_object(dl_phdr_info* object, std::size_t, void* argument) {
-  const auto& search = *static_cast<const Search*>(argument);
-  if (!shares_memory(*object, search)) return 0;
+  const auto& functions = *static_cast<const LedFunctions*>(argument);
+  if (!shares_memory(*object, functions)) return 0;
   visit_slots(*object, [&](const Slot& slot) {
-    const Leading* const function = find(search.led, slot.name);
+    const Leading* const function = find(functions.led, slot.name);
     if (function == nullptr || (value_of(slot) != function->own && !is_unbound(*object, slot))) return;
     write_slot(*object, slot, function->target);
   });
@@ -175,8 +175,8 @@ void lead_aligned_calls() {
   const Memalign memalign = find_memalign();
   if (memalign == nullptr) return;
   memalign_of_process = memalign;
-  Search search = make_search();
-  dl_iterate_phdr(look_at_object, &search);
+  LedFunctions functions = functions_to_lead();
+  dl_iterate_phdr(look_at_object, &functions);
 }
 
 }  // namespace openlapi::rpi

@@ -11,7 +11,7 @@ namespace openlapi::rpi {
 namespace {
 
 constexpr const char* kLiveness = "rpi.lapi.liveness";
-constexpr unsigned kNoWait = 0;
+constexpr unsigned kAtOnce = 0;
 
 }  // namespace
 
@@ -25,7 +25,7 @@ void PeerEnds::add(Bootstrap& bootstrap, const WorldProcess& process) {
   std::string error;
   std::vector<std::byte> told;
   const bool is_here = process.pid != 0 || process.rank == bootstrap.task();
-  if (is_here || !bootstrap.get(process.rank, kLiveness, kNoWait, told, error)) told.clear();
+  if (is_here || !bootstrap.get(process.rank, kLiveness, kAtOnce, told, error)) told.clear();
   watch_.add(told);
   pids_.push_back(process.pid);
 }
