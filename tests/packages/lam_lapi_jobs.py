@@ -90,6 +90,28 @@ class LapiLam(UnpackedLam):
             job.kill()
         return texts
 
+    def all_words(self, processes, before, program, words):
+        """What the processes have said until all have ended: LAM's mpirun may wait for ever for one that has in MPI_Init."""
+        prefix = self.home / f"said.{time.monotonic_ns()}"
+        numbers = [pathlib.Path(f"{prefix}.{rank}.number") for rank in range(processes)]
+        script = self.script(f"{before}\nexec >{prefix}.$LAMRANK 2>&1\necho $$ >{prefix}.$LAMRANK.number", program, words)
+
+        def have_ended():
+            told = [file.read_text() if file.exists() else "" for file in numbers]
+            return all(number.endswith("\n") and not pathlib.Path(f"/proc/{number.strip()}").exists() for number in told)
+
+        until = time.monotonic() + SECONDS
+        with subprocess.Popen(self.mpirun_command(self.words(processes, script)), stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as job:
+            while job.poll() is None and not have_ended():
+                if time.monotonic() > until:
+                    job.kill()
+                    raise RuntimeError(f"{before}: processes have not ended")
+                time.sleep(0.05)
+            job.kill()
+        said = [pathlib.Path(f"{prefix}.{rank}") for rank in range(processes)]
+        return "".join(file.read_text() for file in said if file.exists())
+
     def survivor_says(self, program, kind, variables=(), options=(), last="class"):
         """What process 0 has said: up to the line that begins with the word `last`, or after the time that it may take."""
         said = self._said = self.home / f"said.{time.monotonic_ns()}"

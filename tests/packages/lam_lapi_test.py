@@ -215,8 +215,7 @@ class LamLapiTest(unittest.TestCase):
         program = self.lam.compile_program("lam_memory.c")
         said, most = "", 8600
         while "class 0\n" not in said and most < 40000:
-            done = self.lam.run_lapi(2, self.lam.script(f"ulimit -v {most}", program, "w 0"))
-            said += done.stdout + done.stderr
+            said += self.lam.all_words(2, f"ulimit -v {most}", program, "w 0")
             most += 400
             run(*self.lam.command("lamclean"))
         self.assertIn("rpi module 'lapi': there is no memory to begin with", said)
