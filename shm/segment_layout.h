@@ -143,7 +143,7 @@ struct SegmentHeader {
   std::atomic<std::uint32_t> withheld;  // how many slots are withheld
   // The owner's descriptor of its control memory (direct/control_memory.h), plus one; 0: it has none, or not yet.
   std::atomic<std::uint32_t> direct;
-  std::uint64_t direct_proof;  // ControlHeader::proof; written before `direct`
+  alignas(8) std::uint64_t direct_proof;  // ControlHeader::proof; written before `direct`; at one place in 32 bits, too
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
