@@ -46,7 +46,8 @@ Gate::Gate(const ControlMemory& control)
     : control_(control), processes_(control.accessors()), left_behind_(control.accessors()) {}
 
 void Gate::admit(std::uint32_t accessor, pid_t process) {
-  processes_[accessor] = open_process(process).is_open() ? process : 0;
+  const bool has_ended = !open_process(process).is_open() && errno == ESRCH;
+  processes_[accessor] = has_ended ? 0 : process;
 }
 
 // A descriptor is taken for a moment only: a task has many neighbours. Without one it is taken to live.

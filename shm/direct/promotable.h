@@ -47,13 +47,15 @@ class KeptRanges {
 // Takes [begin, end) out of a range that has `address`. False: `address` is in it.
 bool clip_out(std::uint64_t address, std::uint64_t begin, std::uint64_t end, AddressRange& range);
 
-// The part around `address` of the mapping it is in, at most a chunk of `chunk` bytes (a power of two, of whole pages),
-// that may be promoted now. Nothing: `refusal` says why.
+// What is looked at in this process.
 struct ProcessView {
   const KeptRanges& kept;
   const MappingList& mappings;
   std::uint32_t most_mappings;
 };
+
+// The part around `address` of the mapping it is in, at most a chunk of `chunk` bytes (a power of two, of whole pages),
+// that may be promoted now. Nothing: `refusal` says why.
 std::optional<AddressRange> promotable_range(std::uint64_t address, std::uint64_t chunk, const ProcessView& process,
                                              Refusal& refusal);
 

@@ -3,6 +3,7 @@
 
 #include <sched.h>
 
+#include "tests/support/no_descriptors.h"
 #include "tests/support/sanitizers.h"
 #include "tests/unit/shm/direct/opened_memory.h"
 
@@ -88,6 +89,27 @@ TEST(Gate, DoesNotWaitForWhoWasKilledInside) {
   while (owner.control.line(0).busy == 0) sched_yield();
   owner.gate.close();
   EXPECT_NE(owner.control.line(0).busy, 0u);
+  EXPECT_EQ(neighbour.end(), -SIGKILL);
+}
+
+TEST(Gate, LooksForTheDeadAlsoIfThereWasNoDescriptorAtFirst) {
+  OpenedMemory owner;
+  auto& admitted = shared_contents<std::atomic<bool>>();
+  owner.gate.open();
+  NeighbourProcess neighbour([&] {
+    while (!admitted) sched_yield();
+    const auto memory = owner.neighbour(0);
+    const Entrance::Visit visit(memory->entrance());
+    raise(SIGKILL);
+    return 0;
+  });
+  {
+    const NoDescriptors limit;
+    owner.gate.admit(0, neighbour.number());
+  }
+  admitted = true;
+  while (owner.control.line(0).busy == 0) sched_yield();
+  EXPECT_TRUE(owner.gate.try_close());
   EXPECT_EQ(neighbour.end(), -SIGKILL);
 }
 

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <thread>
 
+#include "tests/support/no_descriptors.h"
 #include "tests/support/sanitizers.h"
 #include "tests/unit/shm/direct/opened_process.h"
 
@@ -323,24 +324,6 @@ TEST(PromotionHazards, ForksMayComeBesideBeginAndEnd) {
     EXPECT_EQ(load(words), 5u);
   });
 }
-
-// No file of any kind can be opened any more.
-class NoDescriptors {
- public:
-  NoDescriptors() {
-    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
-    const int free = dup(STDERR_FILENO);
-    close(free);
-    const rlimit none = {static_cast<rlim_t>(free), before_.rlim_max};
-    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
-  }
-  ~NoDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
-  NoDescriptors(const NoDescriptors&) = delete;
-  NoDescriptors& operator=(const NoDescriptors&) = delete;
-
- private:
-  rlimit before_{};
-};
 
 TEST(PromotionHazards, ForkNeedsNoDescriptor) {
   in_a_process(Beside::kNobody, [] {
