@@ -20,9 +20,9 @@ std::shared_ptr<ibv_ah> AddressHandles::find_or_make(ibv_pd& domain, const ibv_a
   const Key key{gid, route.dlid, route.is_global != 0, moves};
   const std::uint64_t now = milliseconds();
   if (const auto known = known_.find(key); known != known_.end()) {
-    if (now < known->second.not_before) return errno = EHOSTUNREACH, nullptr;
     auto handle = known->second.handle.lock();
     if (handle && !anew) return handle;
+    if (now < known->second.not_before) return errno = EHOSTUNREACH, nullptr;
   }
   clean(now);
   const CancellationOff off;

@@ -90,10 +90,10 @@ void VerbsTransport::give_up() {
 // A handle says which GID its packets come from. To make one may take a second where the peer is gone: not often then.
 void VerbsTransport::renew(PeerIndex peer) {
   Remote& remote = remotes_.make(peer);
-  const std::uint64_t now = verbs::milliseconds();
-  if (now < remote.next_renewal) return;
+  if (verbs::milliseconds() < remote.next_renewal) return;
   std::string ignored;
-  if (!add_peer(peer, verbs::encode(remote.address), ignored)) remote.next_renewal = now + kRenewalPause;
+  if (add_peer(peer, verbs::encode(remote.address), ignored)) return;
+  remote.next_renewal = verbs::milliseconds() + kRenewalPause;  // counted from its end: it may have taken as long
 }
 
 // From the reset state to one in which it sends and receives. 0, or the error number.
