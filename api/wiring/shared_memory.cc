@@ -25,6 +25,9 @@ Notice notice_of(ShmFailure failure) {
   }
 }
 
+// Hundreds of tasks take turns on few processors, and all may still be coming.
+constexpr std::uint32_t kSetupMillisecondsPerTask = 50;
+
 ShmConfig config_of(const SharedMemoryRequest& request) {
   ShmConfig config;
   config.cookie = request.bootstrap.job_cookie();
@@ -32,6 +35,8 @@ ShmConfig config_of(const SharedMemoryRequest& request) {
   config.generation = request.generation;
   config.self = request.bootstrap.task();
   config.local_tasks = request.bootstrap.local_tasks();
+  const auto tasks = static_cast<std::uint32_t>(config.local_tasks.size());
+  config.setup_timeout_milliseconds += kSetupMillisecondsPerTask * tasks;
   config.version = wire_version();
   config.acquaintances = &request.acquaintances;
   config.direct = request.settings.direct;
