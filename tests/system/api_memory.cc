@@ -320,6 +320,15 @@ int get_scattered(unsigned char* there, unsigned char* here) {
   return code;
 }
 
+// The library's own thread may still be about to call the handler.
+void expect_one_error_of(int source) {
+  while (errors == 0) CALL(LAPI_Probe(handle));
+  CALL(LAPI_Fence(handle));
+  EXPECT_EQUAL(errors.load(), 1);
+  EXPECT_EQUAL(last_error.load(), LAPI_ERR_MEMORY_EXHAUSTED);
+  EXPECT_EQUAL(last_source.load(), source);
+}
+
 void get_without_memory() {
   scattered.assign(2 * kScattered, static_cast<unsigned char>(task));
   const std::vector<unsigned char*> all = exchange(scattered.data());
@@ -328,12 +337,11 @@ void get_without_memory() {
   CALL(LAPI_Gfence(handle));
   if (task == 1) {
     EXPECT_EQUAL(get_scattered(all[0], all[1]), LAPI_ERR_MEMORY_EXHAUSTED);
-    CALL(LAPI_Fence(handle));
-    EXPECT(errors == 1 && last_error == LAPI_ERR_MEMORY_EXHAUSTED && last_source == 0);
+    expect_one_error_of(0);
   }
   CALL(LAPI_Gfence(handle));
   refusing = false;
-  if (task == 0) EXPECT(errors == 1 && last_error == LAPI_ERR_MEMORY_EXHAUSTED && last_source == 1);
+  if (task == 0) expect_one_error_of(1);
   CALL(LAPI_Gfence(handle));
   if (task == 1) {
     EXPECT_EQUAL(get_scattered(all[0], all[1]), LAPI_SUCCESS);
