@@ -116,6 +116,15 @@ class HardwareCheckTest(unittest.TestCase):
         self.assertIn("\n3 of 11 work. ", printed)
         self.assertIn("status 3", report)
 
+    def test_a_machine_without_perftest(self):
+        self.adapter("mlx5_0")
+        here = self.module.shutil.which
+        with mock.patch.object(self.module.shutil, "which", lambda name: None if name.startswith("ib_") else here(name)):
+            status, printed, _ = self.run_check()
+        self.assertEqual(status, 1)
+        self.assertIn("FAILED  mlx5_0:1 ib_write_lat: ib_write_lat is not in PATH (Debian: perftest)\n", printed)
+        self.assertIn("\n7 of 11 work. ", printed)
+
     def test_what_does_not_end_is_ended(self):
         self.adapter("mlx5_0")
         self.program("build/control/lapirun", "exec sleep 1000")
