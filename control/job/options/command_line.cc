@@ -91,7 +91,7 @@ void declare_job(CLI::App& app, Parsed& parsed) {
       ->type_name("core|none");
   app.add_flag("--report-bindings", options.report_bindings, "Say on stderr where each task is bound");
   app.add_flag("--outlive-daemons", options.outlive_daemons,
-               "Universe: tasks go on by themselves when the daemon of their node is lost");
+               "Universe: tasks go on by themselves when their node is cut off from lapirun");
   app.add_flag("--trusted-network", parsed.trusted_network,
                "Nobody else sees the network: packets without tags (-x OPENLAPI_PACKET_AUTH=no)");
   app.add_flag("--standalone", options.standalone,
