@@ -18,6 +18,14 @@ import sys
 
 SECONDS_PER_MUTANT = 600  # all seeds, on half of a busy machine
 MOST_MEMORY = 2 << 30  # of a program without bounds
+# Where many seeds pass before one finds a mistake, this one is tried first. A change of the simulation may make it another
+# one: all are tried then.
+FIRST_SEED = {
+    "acknowledged_over_dead_path": 68, "answer_beyond_the_buffer": 21, "bulk_late_read": 18,
+    "bulk_reads_of_purged_peer": 116, "fence_asked_too_soon": 10, "function_not_asked": 11, "other_ends_untried": 25,
+    "path_up_by_any_packet": 157, "probes_answered_at_home": 25, "purge_keeps_era": 11, "requests_unbounded": 16,
+    "silence_unnoticed": 23, "stale_epoch": 23, "stopped_task_given_up": 167, "unknown_probes_unanswered": 68,
+}
 
 
 def limit_memory():
@@ -40,7 +48,9 @@ def try_original(original, seed):
 
 def try_mutant(original, mutant, seeds):
     name = pathlib.Path(mutant).name.removeprefix("simulate_")
-    status, output = run(mutant, "--seeds", seeds)
+    status, output = run(mutant, "--seed", str(FIRST_SEED[name])) if name in FIRST_SEED else (0, "")
+    if status == 0:
+        status, output = run(mutant, "--seeds", seeds)
     if status is None:
         return False, f"{name}: {output}"
     replay = re.search(r"^replay: .*--seed (\d+) .*$", output, re.MULTILINE)
