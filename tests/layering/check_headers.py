@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles every header of the project alone: each must bring all that it needs, and must bear being included twice.
+"""Compiles every header but those of tests alone: each must bring all that it needs, and must bear being included twice.
 Not those that the build compiles so: a source includes them before all else, and they begin with #pragma once.
 
     check_headers.py ROOT C_COMPILER CXX_COMPILER
@@ -15,7 +15,7 @@ import shlex
 import subprocess
 import sys
 
-FOLDERS = ["api", "bench", "control", "dataplane", "libtrace", "nic", "samples", "shm", "tests"]
+FOLDERS = ["api", "bench", "control", "dataplane", "libtrace", "nic", "samples", "shm"]
 WARNINGS = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
 LIBRARIES = ["pmix", "hwloc", "gtest", "benchmark", "spdlog", "nlohmann_json", "libibverbs"]
 FOR_USERS = ["api/include/lapi.h", *("control/boot/include/" + name for name in (
@@ -23,9 +23,8 @@ FOR_USERS = ["api/include/lapi.h", *("control/boot/include/" + name for name in 
              *("api/rpi/include/" + name for name in (
                  "app_mgmt.h", "lam-ssi-rpi.h", "lam_mpi.h", "mpisys.h", "rpisys.h"))]
 # What is installed in one folder with others, which it names without theirs.
-BESIDE = {"api/rpi": "control/boot/include", "tests/unit/rpi": "control/boot/include"}
-NOT_ALONE = {"api/include/lapif.h",         # Fortran's
-             "tests/packages/lam_talk.h"}  # for LAM's compiler, which finds mpi.h
+BESIDE = {"api/rpi": "control/boot/include"}
+NOT_ALONE = {"api/include/lapif.h"}  # Fortran's
 
 
 def library_flags():
@@ -52,12 +51,12 @@ def beside(root, header):
 
 
 def compiled_by_the_build(root):
-    """Headers that sources outside of tests include first: the unit tests' sources have precompiled ones before."""
+    """Headers that sources include first."""
     first = set()
     for folder in FOLDERS:
         for source in (root / folder).rglob("*.cc"):
             included = re.search(r'^#include (.*)', source.read_text(encoding="utf-8"), re.MULTILINE)
-            if included and folder not in ("tests", "samples"):
+            if included and folder != "samples":
                 first.add(included[1].strip('"<>'))
     return {header for header in first if (root / header).is_file()
             and re.search(r"^#.*", (root / header).read_text(encoding="utf-8"), re.MULTILINE)[0] == "#pragma once"}
@@ -70,8 +69,8 @@ def jobs(root, c_compiler, cxx_compiler):
     for folder in FOLDERS:
         for file in sorted([*(root / folder).rglob("*.h"), *(root / folder).rglob("*.hpp")]):
             header = file.relative_to(root).as_posix()
-            # Tests and samples use openlapi from outside, and name lapi.h as users do.
-            as_users = ["-I", str(root / "api/include")] if folder in ("tests", "samples") else []
+            # Samples use openlapi from outside, and name lapi.h as users do.
+            as_users = ["-I", str(root / "api/include")] if folder == "samples" else []
             if header not in not_alone:
                 yield cxx_compiler, "c++", [*cxx_flags, *as_users, *beside(root, header)], root, header
     for header in FOR_USERS:
