@@ -243,7 +243,7 @@ TEST(StripingTest, AlsoWhereTasksComputeForLong) {
 }
 
 // As after a failure on the way: from then on all takes 50 ms longer. Then one link carries a fifth of what it could,
-// and several bring less than their number (LIMITS.md); but none of them makes it slower.
+// 1 MiB in a round trip, and several bring less than their number (LIMITS.md); but none of them makes it slower.
 TEST(StripingTest, AlsoWhereTheWayBecomesLonger) {
   const Link link{400 * kMegabit, kJumboPacket};
   const auto bandwidth = [&](unsigned links) {
