@@ -44,8 +44,8 @@ class SubprojectTest(unittest.TestCase):
             (project / "program.c").write_text(PROGRAM)
             build = project / "build"
             # One unit for each library: nobody waits long for this test. --wrap-mode: no installed library instead.
-            run("meson", "setup", build, project, "--unity=on", "--wrap-mode=forcefallback", "-Doptimization=0",
-                "-Ddebug=false", "-Dopenlapi:verbs=disabled", "-Dopenlapi:dpdk=disabled")
+            run("meson", "setup", build, project, "--unity=on", "-Dunity_size=100", "--wrap-mode=forcefallback",
+                "-Doptimization=0", "-Ddebug=false", "-Dopenlapi:verbs=disabled", "-Dopenlapi:dpdk=disabled")
             targets = json.loads(run("meson", "introspect", "--targets", build))
             programs = [target["name"] for target in targets if target["type"] == "executable"]
             self.assertEqual(programs, ["program"])
