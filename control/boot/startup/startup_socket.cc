@@ -112,9 +112,7 @@ StartupConnection send_startup_message(const sockaddr_in& to, const StartupKey& 
 StartupServer::StartupServer(in_addr_t address, int backlog, const StartupKey& key, StartupKind kind,
                              std::size_t longest_payload)
     : key_(key), kind_(kind), longest_payload_(longest_payload), places_(sealing::unproved_places()) {
-  sockaddr_in here{};
-  here.sin_family = AF_INET;
-  here.sin_addr.s_addr = address;
+  sockaddr_in here = ipv4_address(in_addr{address}, 0);
   listener_ = listen_on(here, backlog);
   if (!listener_.is_open()) fail("cannot listen on " + address_text(here), errno);
   port_ = ntohs(here.sin_port);

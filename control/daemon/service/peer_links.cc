@@ -15,7 +15,7 @@ namespace openlapi::daemon {
 namespace {
 
 constexpr std::chrono::seconds kConnectTime{60};  // the parent takes nobody before it has the universe
-constexpr std::chrono::seconds kReachTime{11};    // as a machine that has died is noticed, below
+constexpr std::chrono::seconds kReachTime{11};    // as a machine that has died is noticed: kUniverseSilence
 constexpr std::chrono::seconds kGreetingTime{10};
 // A parent whose queue strangers have filled hears a first try only when the kernel repeats it, after a second; one
 // that strangers left no place closes the connection before it has proved anything. Either is tried again soon.
@@ -26,27 +26,10 @@ constexpr std::size_t kMostReported = 1024;  // addresses
 constexpr int kAcceptedAtOnce = 8;           // then those who are there have their turn
 constexpr int kBacklog = 128;  // all children of a lost daemon come at once; whoever finds it full tries again soon
 
-// A machine that has died or is cut off says nothing: the kernel finds out within 5 + 3 * 2 s, and 11 s when something
-// was being sent.
-void watch_silence(int socket) {
-  limit_silence(socket,
-                {.seconds_before_asking = 5, .seconds_between = 2, .times = 3, .milliseconds_of_sending = 11'000});
-  const int on = 1;
-  setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-}
-
-sockaddr_in socket_address(std::uint32_t address, std::uint32_t port) {
-  sockaddr_in result{};
-  result.sin_family = AF_INET;
-  result.sin_addr.s_addr = htonl(address);
-  result.sin_port = htons(static_cast<std::uint16_t>(port));
-  return result;
-}
-
 }  // namespace
 
 FileDescriptor listen_to_peers(std::uint32_t address, std::uint32_t* port) {
-  sockaddr_in here = socket_address(address, 0);
+  sockaddr_in here = ipv4_address(address, 0);
   FileDescriptor socket = listen_on(here, kBacklog);
   if (!socket.is_open()) {
     throw std::runtime_error("cannot listen on " + address_text(here.sin_addr) + ": " + std::strerror(errno));
@@ -70,9 +53,9 @@ FileDescriptor PeerLinks::open_socket(std::uint32_t node) const {
   if (!socket.is_open()) return socket;
   watch_silence(socket.get());
   // From the address that the others know as this node's.
-  const sockaddr_in here = socket_address(table_.nodes()[table_.here()].address, 0);
+  const sockaddr_in here = ipv4_address(table_.nodes()[table_.here()].address, 0);
   if (!promiscuous_) bind(socket.get(), reinterpret_cast<const sockaddr*>(&here), sizeof here);
-  const sockaddr_in there = socket_address(table_.nodes()[node].address, table_.nodes()[node].port);
+  const sockaddr_in there = ipv4_address(table_.nodes()[node].address, table_.nodes()[node].port);
   if (!begin_to_connect(socket.get(), there)) socket.reset();
   return socket;
 }

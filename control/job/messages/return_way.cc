@@ -14,22 +14,11 @@ daemon::Connection return_way(FileDescriptor socket, const ReturnAddress& addres
   return {std::move(socket), std::make_unique<daemon::SealedStream>(key, role)};
 }
 
-void watch_return_way(int socket) {
-  limit_silence(socket,
-                {.seconds_before_asking = 5, .seconds_between = 2, .times = 3, .milliseconds_of_sending = 11'000});
-  const int on = 1;
-  setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-}
-
 FileDescriptor begin_to_return(const ReturnAddress& address) {
   FileDescriptor socket = make_tcp_socket();
   if (!socket.is_open()) return socket;
-  watch_return_way(socket.get());
-  sockaddr_in there{};
-  there.sin_family = AF_INET;
-  there.sin_addr.s_addr = htonl(address.address);
-  there.sin_port = htons(static_cast<std::uint16_t>(address.port));
-  if (!begin_to_connect(socket.get(), there)) socket.reset();
+  watch_silence(socket.get());
+  if (!begin_to_connect(socket.get(), ipv4_address(address.address, address.port))) socket.reset();
   return socket;
 }
 

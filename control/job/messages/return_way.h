@@ -17,10 +17,8 @@ inline constexpr std::chrono::seconds kReturnTime{5};
 // Throws std::runtime_error: libcrypto does not work.
 daemon::Connection return_way(FileDescriptor socket, const ReturnAddress& address, daemon::SealedStream::Role role);
 
-// A machine that has died or is cut off ends it, within the time that daemons take for that.
-void watch_return_way(int socket);
-
-// A socket that is being connected with lapirun; not open: it cannot be reached.
+// A socket that is being connected with lapirun, and ends when its machine has died or is cut off, within the time that
+// daemons take for that. Not open: it cannot be reached.
 FileDescriptor begin_to_return(const ReturnAddress& address);
 
 }  // namespace openlapi::jobs

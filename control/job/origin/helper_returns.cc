@@ -24,9 +24,7 @@ constexpr int kBacklog = 128;       // all helpers come at once; whoever finds i
 }  // namespace
 
 bool HelperReturns::open(std::uint32_t address) {
-  sockaddr_in here{};
-  here.sin_family = AF_INET;
-  here.sin_addr.s_addr = htonl(address);
+  sockaddr_in here = ipv4_address(address, 0);
   daemon::BootKey key{};
   if (getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(key.size())) return false;
   listener_ = listen_on(here, kBacklog);
@@ -79,7 +77,7 @@ void HelperReturns::accept_some() {
       return;
     }
     make_place(ntohl(from.sin_addr.s_addr), places_);
-    watch_return_way(socket.get());
+    watch_silence(socket.get());
     arrivals_.push_back({return_way(std::move(socket), address_, daemon::SealedStream::Role::kAccepts),
                          ntohl(from.sin_addr.s_addr), now + kGreetingTime});
   }
