@@ -2,7 +2,6 @@
 
 #include <ifaddrs.h>
 #include <net/if.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -12,6 +11,7 @@
 #include <memory>
 #include <utility>
 
+#include "control/base/sockets.h"
 #include "dataplane/base/byte_codec.h"
 
 namespace openlapi {
@@ -31,22 +31,9 @@ bool has(std::span<const in_addr> addresses, in_addr address) {
   return std::ranges::any_of(addresses, [&](in_addr each) { return is_same(each, address); });
 }
 
-sockaddr_in place_at(in_addr address, std::uint16_t port) {
-  sockaddr_in place{};
-  place.sin_family = AF_INET;
-  place.sin_addr = address;
-  place.sin_port = htons(port);
-  return place;
-}
-
-void set_option(int fd, int level, int name, int value) { setsockopt(fd, level, name, &value, sizeof value); }
-
 // A host that answers no more closes the connection some seconds later, and closing it here leaves nothing behind.
 void prepare(int fd) {
-  set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-  set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, 5);
-  set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, 2);
-  set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
+  limit_silence(fd, kUniverseSilence);
   const linger none{1, 0};
   setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
 }
@@ -77,14 +64,10 @@ std::vector<in_addr> own_addresses() {
 
 // ---- The own port ----
 
-LivenessPort::LivenessPort() : listener_(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)) {
-  sockaddr_in place = place_at({INADDR_ANY}, 0);
-  socklen_t length = sizeof place;
-  auto* const address = reinterpret_cast<sockaddr*>(&place);
-  const int fd = listener_.get();
-  const bool listens = listener_.is_open() && bind(fd, address, length) == 0 && listen(fd, kBacklog) == 0 &&
-                       getsockname(fd, address, &length) == 0;
-  if (listens) port_ = ntohs(place.sin_port);
+LivenessPort::LivenessPort() {
+  sockaddr_in here = ipv4_address(INADDR_ANY, 0);
+  listener_ = listen_on(here, kBacklog);
+  if (listener_.is_open()) port_ = ntohs(here.sin_port);
 }
 
 std::vector<std::byte> LivenessPort::told(std::span<const in_addr> addresses) const {
@@ -99,7 +82,8 @@ std::vector<std::byte> LivenessPort::told(std::span<const in_addr> addresses) co
 void LivenessPort::look() {
   std::erase_if(others_, [](const FileDescriptor& other) { return (events_of(other.get()) & kEnd) != 0; });
   for (int n = 0; n < kMostAccepts; ++n) {
-    FileDescriptor other(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    sockaddr_in from{};
+    FileDescriptor other = accept_from(listener_.get(), from);
     if (!other.is_open()) return;
     prepare(other.get());
     if (others_.size() == kMostOthers) others_.pop_front();
@@ -142,15 +126,10 @@ void LivenessWatch::prove(std::size_t number) {
 }
 
 LivenessWatch::Seen LivenessWatch::connect_to(in_addr address, std::uint16_t port, Connection& connection) {
-  connection = {.address = address,
-                .fd = FileDescriptor(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0))};
-  const int fd = connection.fd.get();
-  if (fd < 0) return Seen::failed;
-  prepare(fd);
-  const sockaddr_in place = place_at(address, port);
-  if (connect(fd, reinterpret_cast<const sockaddr*>(&place), sizeof place) == 0 || errno == EINPROGRESS) {
-    return Seen::nothing;
-  }
+  connection = {.address = address, .fd = make_tcp_socket()};
+  if (!connection.fd.is_open()) return Seen::failed;
+  prepare(connection.fd.get());
+  if (begin_to_connect(connection.fd.get(), ipv4_address(address, port))) return Seen::nothing;
   const bool is_refused = errno == ECONNREFUSED;
   connection.fd.reset();
   return is_refused ? Seen::refused : Seen::failed;
@@ -161,9 +140,7 @@ LivenessWatch::Seen LivenessWatch::look_at(Connection& connection) {
   const short events = events_of(connection.fd.get());
   if (!connection.is_open) {
     if (events == 0) return ++connection.looks > kMostLooks ? Seen::failed : Seen::nothing;
-    int error = 0;
-    socklen_t length = sizeof error;
-    getsockopt(connection.fd.get(), SOL_SOCKET, SO_ERROR, &error, &length);
+    const int error = connect_error(connection.fd.get());
     if (error == ECONNREFUSED) return Seen::refused;
     if (error != 0 && error != ECONNRESET && error != EPIPE) return Seen::failed;
     connection.is_open = true;

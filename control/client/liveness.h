@@ -29,7 +29,7 @@ class LivenessPort {
   void look();
 
  private:
-  FileDescriptor listener_;
+  FileDescriptor listener_{};
   std::uint16_t port_ = 0;             // 0: none
   std::deque<FileDescriptor> others_;  // the latest ones
 };
