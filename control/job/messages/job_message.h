@@ -11,8 +11,7 @@
 //                   OutputClosed     nobody reads it any more
 //                   Returned         to Return: what was taken until then; what follows comes again
 //                   ThroughLapirun   a daemon is lost: what helpers tell each other goes by lapirun from now on, and
-//                   what
-//                                    was not answered is asked again
+//                                    what was not answered is asked again
 //   to lapirun      TasksStarted     or TasksRefused; the tasks' process numbers
 //                   TaskOutput       whole lines, or pieces of long ones
 //                   HelperNote       a line to be shown
