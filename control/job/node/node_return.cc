@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "control/base/sockets.h"
+#include "control/job/messages/message_to.h"
 #include "control/job/messages/return_way.h"
 #include "control/job/node/node_service.h"
 
@@ -62,7 +63,7 @@ void NodeService::finish_connect() {
   if (error != 0) return lose_way();
   way_ = Way::kGreets;
   const Return who{job_.this_node().node, counted_.taken()};
-  connection_.send(daemon::JobMessage{0, 0, 0, daemon::JobAction::kData, {}, encode(who)});
+  connection_.send(message_to({}, encode(who)));
 }
 
 // A lapirun that is there, and says nothing, is stopped: it is waited for.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "control/job/messages/message_to.h"
 #include "control/job/options/job_options.h"
 
 namespace openlapi::jobs {
@@ -144,7 +145,7 @@ void NodeService::send(const std::vector<std::uint32_t>& to, const JobBody& body
 
 void NodeService::send_bytes(const std::vector<std::uint32_t>& to, MessageBytes bytes) {
   if (way_ != Way::kDaemon && way_ != Way::kLapirun) return;
-  connection_.send(daemon::JobMessage{0, 0, 0, daemon::JobAction::kData, to, std::move(bytes)});
+  connection_.send(message_to(to, std::move(bytes)));
 }
 
 }  // namespace openlapi::jobs

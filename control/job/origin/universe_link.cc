@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "control/job/messages/message_to.h"
 #include "control/job/messages/return_way.h"
 #include "control/job/node/signal_source.h"
 #include "control/job/options/job_options.h"
@@ -78,7 +79,7 @@ void UniverseLink::tell_nodes(const std::vector<std::size_t>& places, const JobB
     if (node.gone) continue;
     node.counted.sent(bytes);
     if (node.own_way.is_open()) {
-      node.own_way.send(daemon::JobMessage{0, 0, 0, daemon::JobAction::kData, {node.number}, bytes});
+      node.own_way.send(message_to({node.number}, bytes));
     } else if (!node.has_lost_daemon) {
       by_daemons.push_back(node.number);
     }
@@ -88,7 +89,7 @@ void UniverseLink::tell_nodes(const std::vector<std::size_t>& places, const JobB
 
 // Not counted.
 void UniverseLink::answer(Node& node, const JobBody& body) {
-  const daemon::JobMessage message{0, 0, 0, daemon::JobAction::kData, {node.number}, encode(body)};
+  const daemon::JobMessage message = message_to({node.number}, encode(body));
   if (node.own_way.is_open()) return node.own_way.send(message);
   if (connected_ && !node.has_lost_daemon) connection_.send(message);
 }
@@ -106,7 +107,7 @@ void UniverseLink::end_helpers() {
   std::vector<std::uint32_t> by_daemons;
   for (Node& node : nodes_) {
     if (node.own_way.is_open()) {
-      node.own_way.send(daemon::JobMessage{0, 0, 0, daemon::JobAction::kEnd, {node.number}, encode(EndTasks{})});
+      node.own_way.send(message_to({node.number}, encode(EndTasks{}), daemon::JobAction::kEnd));
     } else if (!node.gone && !node.has_lost_daemon) {
       by_daemons.push_back(node.number);
     }
@@ -222,7 +223,7 @@ std::optional<std::size_t> UniverseLink::place_of(std::uint32_t number) const {
 }
 
 void UniverseLink::send(std::uint8_t action, const std::vector<std::uint32_t>& to, const MessageBytes& body) {
-  if (connected_) connection_.send(daemon::JobMessage{0, 0, 0, action, to, body});
+  if (connected_) connection_.send(message_to(to, body, action));
 }
 
 }  // namespace openlapi::jobs

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "control/job/messages/message_to.h"
 #include "control/job/messages/return_way.h"
 #include "control/job/options/job_options.h"
 #include "control/job/origin/universe_link.h"
@@ -64,7 +65,7 @@ void UniverseLink::take_return(const Return& who, daemon::Connection way) {
   node.has_lost_daemon = true;
   if (node.gone && outlive_daemons_) return;
   if (node.gone || leaving_) {
-    way.send(daemon::JobMessage{0, 0, 0, daemon::JobAction::kEnd, {node.number}, encode(EndTasks{})});
+    way.send(message_to({node.number}, encode(EndTasks{}), daemon::JobAction::kEnd));
     if (node.gone) {
       way.flush();
       return;
@@ -75,7 +76,7 @@ void UniverseLink::take_return(const Return& who, daemon::Connection way) {
   node.counted.confirm(who.taken);
   answer(node, Returned{node.counted.taken()});
   for (const MessageBytes& bytes : node.counted.unconfirmed()) {
-    node.own_way.send(daemon::JobMessage{0, 0, 0, daemon::JobAction::kData, {node.number}, bytes});
+    node.own_way.send(message_to({node.number}, bytes));
   }
   if (!std::exchange(goes_through_here_, true)) tell_all(ThroughLapirun{});
 }
