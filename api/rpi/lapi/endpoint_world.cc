@@ -366,21 +366,21 @@ void EndpointWorld::tell_losses() {
 
 HeaderVerdict EndpointWorld::run_header_handler(const ArrivedMessage& message) {
   const Peer from = peers_by_rank_[message.source];
-  links_[from].was_heard = true;
-  if (links_[from].is_lost) return {.delivery = Delivery::bury, .style = CompletionStyle::inline_local};
-  Outstanding& outstanding = links_[from].outstanding;
-  Outstanding::Item* const item = outstanding.add({});
+  PeerLink& link = links_[from];
+  link.was_heard = true;
+  if (link.is_lost) return {.delivery = Delivery::bury, .style = CompletionStyle::inline_local};
+  Outstanding::Item* const item = link.outstanding.add({});
   const auto* const header = static_cast<const std::byte*>(message.user_header);
   const IncomingMessage incoming{from, {header, message.user_header_length}, message.length};
   const Landing landing = item != nullptr ? listener_.arriving(incoming) : Landing{.again = true};
-  links_[from].shortage.note(landing.again, message.length, clock_.now());
+  if (landing.again || link.shortage.has_begun()) link.shortage.note(landing.again, message.length, clock_.now());
   moved_ = moved_ || !landing.again;  // what waits for memory does not move
   if (item == nullptr) return {.delivery = Delivery::drop};
   HeaderVerdict verdict{.style = CompletionStyle::inline_local, .buffer = landing.buffer};
   if (landing.buffer == nullptr) verdict.delivery = Delivery::bury;
   if (landing.again) verdict.delivery = Delivery::drop;
   if (landing.again || landing.when_done.function == nullptr) {
-    outstanding.forget(item);
+    link.outstanding.forget(item);
     return verdict;
   }
   item->when_done = landing.when_done;

@@ -18,6 +18,9 @@ class Shortage {
     length_ = length;
   }
 
+  // Until there is memory for that message. Where it has not begun, a message that has its memory need not be noted.
+  bool has_begun() const { return since_ != 0; }
+
   // Whether no memory is to be hoped for, at a look. Calls of MPI look every second or so: after more than two the
   // program has computed, and could not free anything for messages.
   bool lasts_too_long(Nanoseconds last_look, Nanoseconds now) {

@@ -35,7 +35,9 @@ TEST(ShortageTest, EndsWithTheMessageThatWaitsAndNotWithAShorterOne) {
   shortage.note(true, 100, 50 * kSecond);
   shortage.note(false, 99, 55 * kSecond);
   EXPECT_TRUE(shortage.lasts_too_long(59 * kSecond, 60 * kSecond));
+  EXPECT_TRUE(shortage.has_begun());
   shortage.note(false, 100, 60 * kSecond);
+  EXPECT_FALSE(shortage.has_begun());
   EXPECT_FALSE(shortage.lasts_too_long(60 * kSecond, 61 * kSecond));
 }
 
