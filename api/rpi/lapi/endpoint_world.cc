@@ -1,5 +1,6 @@
 #include "api/rpi/lapi/endpoint_world.h"
 
+#include <algorithm>
 #include <array>
 #include <cinttypes>
 #include <cstdio>
@@ -169,7 +170,10 @@ bool EndpointWorld::open_endpoint(JoinedJob& job, Nanoseconds timeout, std::stri
                                   .tell = print_notice,
                                   .when_loaded = lead_aligned_calls};
   OpenFailure failure;
-  ends_.publish(*job.bootstrap);
+  const auto is_other = [this](const PeerLink& link) {
+    return link.process.pid == 0 && link.process.rank != links_[self_].process.rank;
+  };
+  ends_.publish(*job.bootstrap, std::ranges::any_of(links_, is_other));
   if (!open_transports(request, settings_, opened_, failure)) {
     reason = failure.text;
     return false;

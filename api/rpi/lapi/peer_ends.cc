@@ -16,9 +16,11 @@ constexpr unsigned kAtOnce = 0;
 }  // namespace
 
 // Nobody needs it to begin with.
-void PeerEnds::publish(Bootstrap& bootstrap) const {
+void PeerEnds::publish(Bootstrap& bootstrap, bool has_others) {
+  if (!has_others) return;
+  port_.emplace();
   std::string error;
-  bootstrap.put(kLiveness, port_.told(addresses_), error);
+  bootstrap.put(kLiveness, port_->told(addresses_), error);
 }
 
 void PeerEnds::add(Bootstrap& bootstrap, const WorldProcess& process) {
@@ -31,7 +33,7 @@ void PeerEnds::add(Bootstrap& bootstrap, const WorldProcess& process) {
 }
 
 void PeerEnds::look() {
-  port_.look();
+  if (port_) port_->look();
   watch_.look();
 }
 

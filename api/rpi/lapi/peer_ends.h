@@ -2,7 +2,7 @@
 // the ports that they have for it.
 #pragma once
 
-#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "api/rpi/lapi/polled_world.h"
@@ -13,8 +13,8 @@ namespace openlapi::rpi {
 
 class PeerEnds {
  public:
-  // Before the exchange.
-  void publish(Bootstrap& bootstrap) const;
+  // Before the exchange. `has_others`: some process is not of this node.
+  void publish(Bootstrap& bootstrap, bool has_others);
   // After it: the next process, by Peer.
   void add(Bootstrap& bootstrap, const WorldProcess& process);
   void begin() { watch_.begin(); }
@@ -26,7 +26,7 @@ class PeerEnds {
 
  private:
   std::vector<in_addr> addresses_ = own_addresses();
-  LivenessPort port_{};
+  std::optional<LivenessPort> port_{};  // none: only others would ask it
   LivenessWatch watch_{addresses_};
   std::vector<int> pids_{};  // 0: on another node
 };

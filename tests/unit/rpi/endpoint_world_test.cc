@@ -2,11 +2,13 @@
 #include "api/rpi/lapi/endpoint_world.h"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -64,6 +66,20 @@ int pid_of_one_that_has_ended() {
   return child;
 }
 
+// Of this process.
+std::size_t listening_tcp_sockets() {
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int descriptor = std::stoi(entry.path().filename());
+    int listens = 0, domain = 0;
+    socklen_t size = sizeof listens;
+    if (getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0) continue;
+    getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &domain, &size);
+    count += listens != 0 && domain == AF_INET ? 1 : 0;
+  }
+  return count;
+}
+
 class EndpointWorldTest : public testing::Test {
  protected:
   // `second_pid`: of the process at Peer 1, as all are told.
@@ -115,6 +131,17 @@ class EndpointWorldTest : public testing::Test {
   std::array<std::unique_ptr<PolledWorld>, 3> worlds_{};
   std::vector<std::byte> data_ = std::vector<std::byte>(kLong);
 };
+
+TEST_F(EndpointWorldTest, HasAPortForProcessesOfOtherNodes) {
+  open();
+  EXPECT_EQ(listening_tcp_sockets(), 2u);
+}
+
+// The first process knows the second one's number, as on one node; the second one has another node's before it.
+TEST_F(EndpointWorldTest, HasNoneWhereAllAreOnItsNode) {
+  open(getpid());
+  EXPECT_EQ(listening_tcp_sockets(), 1u);
+}
 
 TEST_F(EndpointWorldTest, BringsMessagesAndReadsWhatAPeerHas) {
   open();
