@@ -37,7 +37,7 @@ class UserSpace {
 
  private:
   void load();
-  void load_drivers(const Candidate& candidate) const;
+  void load_drivers(Candidate& candidate) const;
   std::vector<std::string> named_devices() const;
   std::string device_for(const std::string& preference);
   bool find_devices(bool named, OpenFailure& failure);
@@ -73,10 +73,10 @@ void UserSpace::load() {
 }
 
 // The module looks for its devices, and with them loads what drives them.
-void UserSpace::load_drivers(const Candidate& candidate) const {
+void UserSpace::load_drivers(Candidate& candidate) const {
   request_.when_loaded();
   std::string ignored;
-  candidate.module->devices(module_request(), ignored);
+  candidate.present = candidate.module->devices(module_request(), ignored);
   request_.when_loaded();
 }
 
@@ -130,7 +130,11 @@ bool UserSpace::find_devices(bool named, OpenFailure& failure) {
   std::vector<OfferedNetworks> offers;
   for (Candidate& candidate : candidates_) {
     std::string ignored;
-    if (candidate.module != nullptr && !named) candidate.present = candidate.module->devices(module_request(), ignored);
+    if (named) {
+      candidate.present.clear();
+    } else if (candidate.module != nullptr && candidate.present.empty()) {
+      candidate.present = candidate.module->devices(module_request(), ignored);
+    }
     offers.push_back({.transport = candidate.name,
                       .networks = networks_of(eligible_candidates(candidate.present, list_adapters()))});
   }
