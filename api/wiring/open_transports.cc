@@ -17,6 +17,8 @@ namespace openlapi {
 
 namespace {
 
+constexpr const char* kNoAddresses = "the tasks' addresses could not be exchanged: ";
+
 // One open_transports() at work.
 class Opening {
  public:
@@ -94,7 +96,7 @@ bool Opening::meet_others() {
 // settings, do not wait for it.
 bool Opening::attend_exchanges() {
   if (settings_.shared_memory != SharedMemoryUse::kOnly || !job_.has_launcher) return true;
-  return exchange_networks() && exchange("the tasks' addresses could not be exchanged: ");
+  return exchange_networks() && exchange(kNoAddresses);
 }
 
 // The first one of a process also brings what the others' libraries and mistyped variables are.
@@ -141,7 +143,7 @@ bool Opening::open_network() {
   result_.networks = std::move(opened.networks);
   result_.network = result_.networks.front().transport->name();
   std::move(opened.transports.begin(), opened.transports.end(), std::back_inserter(result_.transports));
-  if (opened.published && !exchange("the tasks' addresses could not be exchanged: ")) {
+  if (opened.published && !exchange(kNoAddresses)) {
     forget_windows();
     return false;
   }
