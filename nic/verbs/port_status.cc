@@ -5,6 +5,7 @@
 #include <sys/epoll.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 
 #include "dataplane/base/cancellation.h"
@@ -103,8 +104,7 @@ bool PortStatus::serves() const {
   if (by_lid && attributes.lid != address.lid) return false;
   ibv_gid gid{};
   if (ibv_query_gid(context_.get(), port, static_cast<int>(place_.gid_index), &gid) != 0) return false;
-  const bool none = std::ranges::all_of(gid.raw, [](std::uint8_t byte) { return byte == 0; });
-  return (by_lid && none) || std::ranges::equal(gid.raw, address.gid);
+  return (by_lid && is_zero(std::to_array(gid.raw))) || std::ranges::equal(gid.raw, address.gid);
 }
 
 }  // namespace openlapi::verbs

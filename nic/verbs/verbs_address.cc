@@ -55,6 +55,10 @@ bool is_ipv4(const Gid& gid) {
 
 bool is_link_local(const Gid& gid) { return gid[0] == 0xfe && (gid[1] & 0xc0) == 0x80; }
 
+bool same_kind(Fabric fabric, const Gid& left, const Gid& right) {
+  return fabric == Fabric::infiniband || is_ipv4(left) == is_ipv4(right);
+}
+
 std::string to_text(const Gid& gid) {
   char text[48];
   if (is_ipv4(gid)) {
@@ -136,8 +140,7 @@ std::uint16_t next_lid(const Address& from, const Address& to) {
 }
 
 bool compatible(const Address& from, const Address& to, std::string& error) {
-  const bool same_kind = from.fabric == Fabric::infiniband || is_ipv4(from.gid) == is_ipv4(to.gid);
-  if (from.fabric != to.fabric || !same_kind) {
+  if (from.fabric != to.fabric || !same_kind(from.fabric, from.gid, to.gid)) {
     error = "the peer's port speaks " + std::string(to_text(to.fabric)) + " (GID " + to_text(to.gid) + "), this one " +
             std::string(to_text(from.fabric)) + " (GID " + to_text(from.gid) +
             "): both ends need the same fabric and the same kind of GID";

@@ -28,6 +28,8 @@ using Gid = std::array<std::uint8_t, 16>;
 bool is_zero(const Gid& gid);
 bool is_ipv4(const Gid& gid);        // ::ffff:a.b.c.d
 bool is_link_local(const Gid& gid);  // fe80::/64
+// Whether ports of this fabric with these GIDs reach each other: RoCE has IPv4 and IPv6, InfiniBand knows no kinds.
+bool same_kind(Fabric fabric, const Gid& left, const Gid& right);
 std::string to_text(const Gid& gid);
 
 // P_Keys. Two members of a partition of which neither is a full one do not reach each other.

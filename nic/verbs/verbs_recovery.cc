@@ -42,9 +42,7 @@ bool VerbsTransport::follow_port(verbs::PortStatus::Place& place) {
   for (verbs::PortFacts& port : verbs::find_ports(device_, ignored)) {
     if (port.port != port_ || !port.problem.empty() || !port.active) continue;
     std::erase_if(port.gids, [&](const verbs::GidFacts& gid) {
-      const bool same_kind =
-          gid.fabric == verbs::Fabric::infiniband || verbs::is_ipv4(gid.gid) == verbs::is_ipv4(local_.gid);
-      return gid.fabric != local_.fabric || !same_kind;
+      return gid.fabric != local_.fabric || !verbs::same_kind(local_.fabric, gid.gid, local_.gid);
     });
     const auto gid = own_or_other_gid(port, local_, gid_vlan_, config_.port);
     if (!gid) return false;

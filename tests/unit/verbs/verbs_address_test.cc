@@ -198,6 +198,9 @@ TEST(VerbsAddress, KindsOfGidsAreTold) {
   EXPECT_TRUE(is_ipv4(kIpv4));
   EXPECT_FALSE(is_ipv4(kIpv6));
   EXPECT_FALSE(is_ipv4(Gid{}));
+  EXPECT_TRUE(same_kind(Fabric::roce_v2, kIpv6, kNode));
+  EXPECT_FALSE(same_kind(Fabric::roce_v2, kIpv6, kIpv4));
+  EXPECT_TRUE(same_kind(Fabric::infiniband, kIpv6, kIpv4));
   EXPECT_TRUE(is_link_local(kNode));
   EXPECT_FALSE(is_link_local(kIpv6));
   EXPECT_TRUE(is_zero(Gid{}));
