@@ -22,9 +22,13 @@ void PathWatch::went_silent(unsigned path, Nanoseconds now) {
   choose();
 }
 
-bool PathWatch::link_is_said(unsigned path, std::uint32_t words, Nanoseconds now) {
-  const std::uint32_t before = std::exchange(words_[path], words);
+std::uint32_t PathWatch::note_link(unsigned path, std::uint32_t words) {
   links_down_ = words != 0 ? links_down_ | 1u << path : links_down_ & ~(1u << path);
+  return std::exchange(words_[path], words);
+}
+
+bool PathWatch::link_is_said(unsigned path, std::uint32_t words, Nanoseconds now) {
+  const std::uint32_t before = note_link(path, words);
   if ((words & ~before) != 0) {
     asked_ &= ~(1u << path);
     if (!is_silent(path)) paths_[path].pause = 0;
@@ -65,10 +69,8 @@ void PathWatch::leads_home(unsigned path) {
 }
 
 void PathWatch::leads_over(unsigned path, std::uint32_t words) {
-  const std::uint32_t bit = 1u << path;
-  words_[path] = words;
-  links_down_ = words != 0 ? links_down_ | bit : links_down_ & ~bit;
-  asked_ |= bit;
+  note_link(path, words);
+  asked_ |= 1u << path;
 }
 
 bool PathWatch::carried_data(unsigned path) {

@@ -74,6 +74,8 @@ class PathWatch {
     Nanoseconds pause = 0;
   };
 
+  // Who said before that the path's link is down.
+  std::uint32_t note_link(unsigned path, std::uint32_t words);
   bool end_silence(unsigned path);
   void choose();
   void find_next_probe();
