@@ -155,7 +155,6 @@ void OpenMemory::run_promotions() {
 }
 
 Refusal OpenMemory::promote(std::uint64_t address) {
-  if (is_open(address)) return Refusal::kNone;
   const CancellationOff not_cancelled;
   const SignalsOff no_signals;
   const std::lock_guard one_at_a_time(promoting_);
