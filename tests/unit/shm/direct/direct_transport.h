@@ -18,7 +18,6 @@ inline constexpr unsigned kOften = 32;
 struct Known {
   std::atomic<int> owner_step = 0, neighbour_step = 0;
   std::atomic<std::uint64_t> words = 0, counter = 0;
-  std::atomic<pid_t> neighbour = 0;
 };
 
 class DirectTransport : public testing::Test {
@@ -33,6 +32,7 @@ class DirectTransport : public testing::Test {
         run_task(cookie, kNeighbour, DirectUse::kAll, neighbour);
         return 0;
       });
+      other_ = &other;
       run_task(cookie, kOwner, use, owner);
       EXPECT_EQ(other.end(), 0);
     });
@@ -67,22 +67,18 @@ class DirectTransport : public testing::Test {
 
   // In the neighbour: a put that stops in its middle, until the owner has it go on.
   void put_and_stop(DirectMemory& memory) {
-    known_.neighbour = getpid();
     const LateMemory zeros([] { raise(SIGSTOP); });
     EXPECT_TRUE(memory.put(kOwner, known_.words, zeros.bytes(), LateMemory::kBytes, 0));
   }
   // In the owner, which is the neighbour's parent.
-  void await_stop() const {
-    while (known_.neighbour == 0) sched_yield();
-    int status = 0;
-    EXPECT_EQ(waitpid(known_.neighbour, &status, WUNTRACED), known_.neighbour);
-    EXPECT_TRUE(WIFSTOPPED(status));
-  }
-  void let_go_on() const { EXPECT_EQ(kill(known_.neighbour, SIGCONT), 0); }
+  void await_stop() const { other_->await_stop(); }
+  void let_go_on() const { other_->go_on(); }
 
   Known& known_ = shared_contents<Known>();
 
  private:
+  const NeighbourProcess* other_ = nullptr;  // in the owner
+
   static void run_task(std::uint64_t cookie, PeerIndex self, DirectUse use, const Part& part) {
     ShmSetupError error;
     const auto transport =
