@@ -8,10 +8,12 @@
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "dataplane/base/copy_bytes.h"
+#include "dataplane/base/monotonic_clock.h"
 #include "dataplane/base/sanitizer_order.h"
 #include "shm/direct/demand.h"
 #include "shm/direct/neighbour_memory.h"
@@ -32,6 +34,7 @@ constexpr std::size_t kLoadedBefore = 64;            // bytes of the caller's th
 constexpr std::uint32_t kVisitsBetweenLooks = 1024;  // whether the owner still lives
 constexpr int kTries = 3;                            // to find both addresses of an operation
 constexpr std::uint32_t kMostFailures = 8;
+constexpr Nanoseconds kPauseWithoutDescriptors = kSecond / 10;  // each operation would try to open a file
 
 // Others' allocators give memory back in ways that promoted memory does not follow (shm/README.md).
 bool has_libc_allocator() {
@@ -54,12 +57,15 @@ OpenMemory::Pointer open_memory(std::uint32_t accessors, std::string& reason) {
 }
 
 // Another process's memory file, by its own number. The kernel asks for the same rights as for reading its memory.
-// `later`: no descriptor is free now.
-FileDescriptor descriptor_of(std::uint32_t process, std::int32_t number, bool& later) {
+// Nothing: no descriptor is free, or none was lately; until `not_before` it is not tried again.
+std::optional<FileDescriptor> descriptor_of(std::uint32_t process, std::int32_t number, Nanoseconds& not_before) {
+  if (not_before != 0 && system_monotonic_time() < not_before) return std::nullopt;
   const std::string path = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(number);
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  later = descriptor < 0 && (errno == EMFILE || errno == ENFILE);
-  return FileDescriptor(descriptor);
+  FileDescriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  const bool none_free = !file.is_open() && (errno == EMFILE || errno == ENFILE);
+  not_before = none_free ? system_monotonic_time() + kPauseWithoutDescriptors : 0;
+  if (none_free) return std::nullopt;
+  return file;
 }
 
 void count(std::atomic<std::uint64_t>& counted, std::uint64_t more) {
@@ -163,7 +169,8 @@ class ShmDirect final : public ShmDirectMemory {
   OpenMemory::Pointer memory_;
   std::vector<Neighbour> neighbours_;  // by local index
   direct::Demand demand_;
-  std::uint64_t file_ = 0;  // that has what demand_ has seen opened
+  std::uint64_t file_ = 0;                // that has what demand_ has seen opened
+  Nanoseconds no_descriptor_before_ = 0;  // 0: there was one when it was last tried
 };
 
 // A child of a fork has neither the windows nor the control memory.
@@ -196,10 +203,9 @@ bool ShmDirect::meet(std::uint32_t index) {
   const std::uint32_t offered = header.direct.load(std::memory_order_acquire);
   if (offered == 0 || neighbour.lost) return false;
   std::string error;
-  bool later = false;
-  FileDescriptor file = descriptor_of(header.process_id, static_cast<std::int32_t>(offered - 1), later);
-  if (later) return false;
-  ControlMemory control = ControlMemory::attach(std::move(file), error);
+  auto file = descriptor_of(header.process_id, static_cast<std::int32_t>(offered - 1), no_descriptor_before_);
+  if (!file) return false;
+  ControlMemory control = ControlMemory::attach(std::move(*file), error);
   if (!control.valid()) {
     count_failure(neighbour);
     return false;
@@ -224,10 +230,10 @@ bool ShmDirect::take_file(std::uint32_t index) {
   if (direct::is_closed(generation) || neighbour.memory->entrance().is_inside()) return false;
   const std::uint64_t number = header.file.load();
   std::string error;
-  bool later = false;
-  FileDescriptor file = descriptor_of(group_.segment(index).header->process_id, header.file_descriptor.load(), later);
-  if (later || header.generation.load() != generation) return false;
-  if (!neighbour.memory->use_file(number, std::move(file), error)) {
+  auto file =
+      descriptor_of(group_.segment(index).header->process_id, header.file_descriptor.load(), no_descriptor_before_);
+  if (!file || header.generation.load() != generation) return false;
+  if (!neighbour.memory->use_file(number, std::move(*file), error)) {
     count_failure(neighbour);
     return false;
   }

@@ -2,6 +2,8 @@
 // for.
 #include <poll.h>
 
+#include "dataplane/base/monotonic_clock.h"
+#include "tests/support/no_descriptors.h"
 #include "tests/unit/shm/direct/direct_transport.h"
 
 namespace openlapi::direct {
@@ -146,6 +148,28 @@ TEST_F(DirectTransport, NothingOvertakesAPacketThatTheOwnerHasNotTaken) {
         await_owner(2);
         EXPECT_TRUE(put(memory, 6));
         neighbour_comes_to(2);
+      });
+}
+
+TEST_F(DirectTransport, WithoutADescriptorTheOwnersFileIsTriedForAgainButNotWithEachOperation) {
+  run(
+      [&](ShmTransport&, DirectMemory& memory) {
+        std::uint64_t* const words = open_words(memory);
+        owner_comes_to(1);
+        await_neighbour(1);
+        EXPECT_EQ(load(words), 5u);
+      },
+      [&](ShmTransport&, DirectMemory& memory) {
+        await_owner(1);
+        const Nanoseconds begin = system_monotonic_time();
+        {
+          const NoDescriptors limit;
+          EXPECT_FALSE(put(memory, 4));
+        }
+        const bool was_tried = put(memory, 5);
+        EXPECT_FALSE(was_tried && system_monotonic_time() - begin < kSecond / 10);
+        while (!put(memory, 5)) sched_yield();
+        neighbour_comes_to(1);
       });
 }
 
