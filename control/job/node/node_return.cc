@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds kPause{50};  // lapirun's queue is full, or 
 }  // namespace
 
 void NodeService::lose_way() {
-  if (over_) way_ = Way::kNone;
+  if (over_ && way_ != Way::kConnects) way_ = Way::kNone;
   if (way_ == Way::kNone) return;
   const bool is_first_try = way_ == Way::kDaemon || way_ == Way::kLapirun;
   if (is_first_try) return_by_ = Clock::now() + kReturnTime;
@@ -66,9 +66,9 @@ void NodeService::finish_connect() {
   connection_.send(message_to({}, encode(who)));
 }
 
-// A lapirun that is there, and says nothing, is stopped: it is waited for.
+// A lapirun that is there, and says nothing, is stopped: it is waited for, but not by who was told to end.
 void NodeService::go_on_with_return() {
-  if (way_ != Way::kConnects) return;
+  if (way_ != Way::kConnects && !(way_ == Way::kGreets && over_)) return;
   const Clock::time_point now = Clock::now();
   if (return_by_ && now >= *return_by_) {
     way_ = Way::kNone;
@@ -85,6 +85,9 @@ void NodeService::take_returned(const Returned& message) {
   counted_.confirm(message.taken);
   for (const MessageBytes& bytes : counted_.unconfirmed()) send_bytes({}, bytes);
   go_through_lapirun();
+  if (!over_) return;
+  connection_.flush();
+  way_ = Way::kNone;
 }
 
 void NodeService::go_through_lapirun() {

@@ -4,12 +4,18 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "control/job/messages/message_to.h"
 #include "control/job/options/job_options.h"
 
 namespace openlapi::jobs {
+namespace {
+
+constexpr std::chrono::seconds kLastWord{1};  // for which lapirun is still looked for
+
+}  // namespace
 
 std::optional<NodeJob> await_job(daemon::Connection& connection) {
   do {
@@ -68,7 +74,7 @@ void NodeService::live_on() {
 
 void NodeService::wait_once() {
   PollSet poll_set;
-  const bool connects = way_ == Way::kConnects;
+  const bool connects = way_ == Way::kConnects, is_late = way_ == Way::kGreets && over_;
   if (connects) {
     if (connection_.fd() >= 0) poll_set.add(connection_.fd(), POLLOUT, [this] { finish_connect(); });
   } else if (way_ != Way::kNone) {
@@ -77,7 +83,7 @@ void NodeService::wait_once() {
   if (signals_.fd() >= 0) poll_set.add(signals_.fd(), POLLIN, [this] { take_signals(); });
   tasks_.watch(poll_set);
   poll_set.wait(milliseconds_until(
-      earliest({tasks_.deadline(), connects ? return_by_ : Deadline(), connects ? try_again_at_ : Deadline()})));
+      earliest({tasks_.deadline(), connects || is_late ? return_by_ : Deadline(), connects ? try_again_at_ : Deadline()})));
   tasks_.check();
   go_on_with_return();
 }
@@ -85,11 +91,16 @@ void NodeService::wait_once() {
 void NodeService::take_signals() {
   const int signal = signals_.next();
   if (signal != SIGTERM && signal != SIGINT && signal != SIGHUP) return;
-  over_ = true;
-  if (way_ == Way::kLapirun) {  // a daemon tells by itself that this process has ended
+  const bool is_first = !std::exchange(over_, true);
+  const bool returns = way_ == Way::kConnects || way_ == Way::kGreets;
+  if (way_ != Way::kDaemon && is_first) {  // a daemon tells by itself that this process has ended
     send({}, TasksRefused{kExitOwnFailure, "lamtasks was told to end, and its tasks with it"});
-    connection_.flush();
   }
+  if (returns && is_first) {  // lapirun hears it when it is reached, soon or not at all
+    return_by_ = std::chrono::steady_clock::now() + kLastWord;
+    return tasks_.end_tasks();
+  }
+  connection_.flush();
   way_ = Way::kNone;
 }
 
@@ -103,8 +114,9 @@ void NodeService::serve_connection() {
 }
 
 void NodeService::take(const daemon::JobMessage& message) {
-  over_ = over_ || message.action == daemon::JobAction::kEnd;
-  if (over_ && way_ != Way::kDaemon) way_ = Way::kNone;
+  const bool ends = message.action == daemon::JobAction::kEnd;
+  over_ = over_ || ends;
+  if (ends && way_ != Way::kDaemon) way_ = Way::kNone;
   auto body = decode_body(message.body);
   if (!body || message.action != daemon::JobAction::kData) return;
   is_among_helpers(*body) ? take_from_helper(std::move(*body), message.from)
