@@ -74,22 +74,22 @@ void BulkReads::AdapterRegistrar::remove(const Region& region) {
   ibv_dereg_mr(static_cast<ibv_mr*>(region.handle));
 }
 
-std::unique_ptr<BulkReads> BulkReads::make(ibv_context& context, ibv_pd& domain, ibv_comp_channel& channel,
+std::unique_ptr<BulkReads> BulkReads::make(ibv_context& context, const Domains& domains, ibv_comp_channel& channel,
                                            const PortPlace& place, ConnectionPath& path, const BulkLimits& limits) {
-  std::unique_ptr<BulkReads> made(new BulkReads(domain, path, limits));
+  std::unique_ptr<BulkReads> made(new BulkReads(domains, path, limits));
   if (!made->open(context, channel, place)) return nullptr;
   return made;
 }
 
-BulkReads::BulkReads(ibv_pd& domain, ConnectionPath& path, const BulkLimits& limits)
+BulkReads::BulkReads(const Domains& domains, ConnectionPath& path, const BulkLimits& limits)
     : monitor_(choose_monitor(registration_text_)),
-      registrar_(domain),
+      domains_(domains),
+      registrar_(domains.of_memory()),
       path_(path),
       limits_(limits),
       cache_(registrar_, monitor_.get(), limits.registrations),
       reads_(kMostReads),
       served_(setting_, path, limits.connections) {
-  setting_.domain = &domain;
   for (std::uint32_t i = kMostReads; i-- != 0;) free_reads_.push_back(i);
 }
 
@@ -110,9 +110,9 @@ bool BulkReads::open(ibv_context& context, ibv_comp_channel& channel, const Port
   const std::uint32_t each = 2 * pieces;
   limits_.connections = std::min(limits_.connections, static_cast<std::uint32_t>(std::max(device.max_cqe, 0)) / each);
   if (limits_.connections == 0) return false;
-  completions_.reset(ibv_create_cq(&context, static_cast<int>(each * limits_.connections), nullptr, &channel, 0));
+  completions_ = domains_.make_completion_queue(static_cast<int>(each * limits_.connections), &channel);
   setting_ = {.context = &context,
-              .domain = &registrar_.domain,
+              .domain = &domains_.of_queues(),
               .completions = completions_.get(),
               .place = place,
               .reads = static_cast<std::uint8_t>(std::min<std::uint32_t>(pieces, static_cast<unsigned>(at_a_time))),

@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "dataplane/transport/bulk_memory.h"
+#include "nic/verbs/domains.h"
 #include "nic/verbs/registration_cache.h"
 #include "nic/verbs/served_connections.h"
 
@@ -49,7 +50,7 @@ struct BulkCounters {
 class BulkReads final : public BulkMemory {
  public:
   // Null: the adapter cannot do it (no RDMA READ, or no room for its queues).
-  static std::unique_ptr<BulkReads> make(ibv_context& context, ibv_pd& domain, ibv_comp_channel& channel,
+  static std::unique_ptr<BulkReads> make(ibv_context& context, const Domains& domains, ibv_comp_channel& channel,
                                          const PortPlace& place, ConnectionPath& path, const BulkLimits& limits);
   ~BulkReads() override;
 
@@ -134,7 +135,7 @@ class BulkReads final : public BulkMemory {
     Connection* connection = nullptr;
   };
 
-  BulkReads(ibv_pd& domain, ConnectionPath& path, const BulkLimits& limits);
+  BulkReads(const Domains& domains, ConnectionPath& path, const BulkLimits& limits);
   bool open(ibv_context& context, ibv_comp_channel& channel, const PortPlace& place);
 
   // bulk_reads.cc
@@ -163,6 +164,7 @@ class BulkReads final : public BulkMemory {
 
   std::string registration_text_;
   std::shared_ptr<MemoryMonitor> monitor_;
+  const Domains& domains_;
   AdapterRegistrar registrar_;
   ConnectionPath& path_;
   BulkLimits limits_;

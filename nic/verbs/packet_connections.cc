@@ -32,9 +32,9 @@ bool PacketConnections::open() {
   limits_.connections = std::min(limits_.connections, most);
   if (limits_.connections == 0 || setting_.receive_slots == 0) return false;
   const auto length = static_cast<int>(2 * kSlots * limits_.connections);
-  completions_.reset(ibv_create_cq(setting_.context, length, nullptr, nullptr, 0));
+  completions_ = setting_.domains->make_completion_queue(length, nullptr);
   sending_ = {.context = setting_.context,
-              .domain = setting_.domain,
+              .domain = &setting_.domains->of_queues(),
               .completions = completions_.get(),
               .arrivals = setting_.arrivals,
               .place = setting_.place,
@@ -54,9 +54,10 @@ bool PacketConnections::open_receives() {
   const CancellationOff off;
   ibv_srq_init_attr wanted{};
   wanted.attr = {.max_wr = setting_.receive_slots, .max_sge = 1, .srq_limit = 0};
-  SharedReceiveQueue made(ibv_create_srq(setting_.domain, &wanted));
+  SharedReceiveQueue made(ibv_create_srq(&setting_.domains->of_queues(), &wanted));
   if (!made) return false;
-  if (receives_.open(*setting_.domain, setting_.receive_slots, setting_.max_packet, 0, kArrivalBit) != 0) return false;
+  if (receives_.open(setting_.domains->of_memory(), setting_.receive_slots, setting_.max_packet, 0, kArrivalBit) != 0)
+    return false;
   receives_.post_to(*made);
   receiving_.shared = made.get();
   shared_ = std::move(made);
@@ -99,7 +100,7 @@ PacketConnections::Connection* PacketConnections::make_connection(PeerIndex peer
   made->queue_pair = ReliableQueuePair::make(sending_);
   if (!made->queue_pair) return nullptr;
   const std::uint64_t first = (std::uint64_t{made->name} << kCountBits) + limits_.first_count;
-  if (made->ring.open(*setting_.domain, kSlots, setting_.max_packet, first) != 0) return nullptr;
+  if (made->ring.open(setting_.domains->of_memory(), kSlots, setting_.max_packet, first) != 0) return nullptr;
   made->ring.set_inline(made->queue_pair->inline_bytes(), setting_.pieces);
   connections_.push_back(std::move(made));
   return connections_.back().get();

@@ -21,6 +21,7 @@
 #include <span>
 #include <vector>
 
+#include "nic/verbs/domains.h"
 #include "nic/verbs/receive_ring.h"
 #include "nic/verbs/reliable_queue_pair.h"
 #include "nic/verbs/send_ring.h"
@@ -46,7 +47,7 @@ struct PacketConnectionCounters {
 // What all queue pairs of a transport share.
 struct PacketConnectionSetting {
   ibv_context* context = nullptr;
-  ibv_pd* domain = nullptr;
+  const Domains* domains = nullptr;
   ibv_cq* arrivals = nullptr;  // the transport's, of datagrams as well
   PortPlace place{};
   std::uint32_t max_packet = 0;     // bytes

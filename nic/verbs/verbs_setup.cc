@@ -115,17 +115,17 @@ bool VerbsTransport::open_queues(VerbsSetupError& error) {
   const std::uint32_t queues = config_.connections ? 2 : 1;  // of arrivals
   config_.receive_slots = std::min(config_.receive_slots, most / queues);
   config_.send_slots = std::min(std::max(config_.send_slots, verbs::SendRing::kFewestSlots), most);
-  domain_.reset(ibv_alloc_pd(context_.get()));
-  if (!domain_) return refuse_memory(error, device_, "a protection domain", errno);
+  if (const int reason = domains_.open(*context_); reason != 0) {
+    return refuse_memory(error, device_, "a protection domain", reason);
+  }
   channel_.reset(ibv_create_comp_channel(context_.get()));
   if (!channel_) return refuse_memory(error, device_, "a completion channel", errno);
   for (const int descriptor : {channel_->fd, context_->async_fd}) {
     fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK);
   }
   const auto length = [](std::uint32_t slots) { return static_cast<int>(2 * slots); };  // room for what a reset leaves
-  send_completions_.reset(ibv_create_cq(context_.get(), length(config_.send_slots), nullptr, nullptr, 0));
-  receive_completions_.reset(
-      ibv_create_cq(context_.get(), length(queues * config_.receive_slots), nullptr, channel_.get(), 0));
+  send_completions_ = domains_.make_completion_queue(length(config_.send_slots), nullptr);
+  receive_completions_ = domains_.make_completion_queue(length(queues * config_.receive_slots), channel_.get());
   if (!send_completions_ || !receive_completions_) return refuse_memory(error, device_, "completion queues", errno);
   if (!create_queue_pair(device)) return refuse_memory(error, device_, "a queue pair for datagrams", errno);
   return open_rings(error);
@@ -142,7 +142,7 @@ bool VerbsTransport::create_queue_pair(const ibv_device_attr& device) {
                 .max_send_sge = send_pieces_,
                 .max_recv_sge = 1,
                 .max_inline_data = 0};
-  queue_pair_ = verbs::InlineLimit(kWantedInline).make(*domain_, wanted);
+  queue_pair_ = verbs::InlineLimit(kWantedInline).make(domains_.of_queues(), wanted);
   if (!queue_pair_) return false;
   sends_.set_inline(wanted.cap.max_inline_data, send_pieces_);
   local_.queue_pair = queue_pair_->qp_num;
@@ -151,8 +151,9 @@ bool VerbsTransport::create_queue_pair(const ibv_device_attr& device) {
 
 bool VerbsTransport::open_rings(VerbsSetupError& error) {
   limits_ = {.max_packet = local_.mtu, .max_burst = verbs::SendRing::kMaxBurst, .reliable = false, .checked = true};
-  int reason = receives_.open(*domain_, config_.receive_slots, local_.mtu, verbs::ReceiveRing::kRouteHeader, 0);
-  if (reason == 0) reason = sends_.open(*domain_, config_.send_slots, local_.mtu);
+  int reason =
+      receives_.open(domains_.of_memory(), config_.receive_slots, local_.mtu, verbs::ReceiveRing::kRouteHeader, 0);
+  if (reason == 0) reason = sends_.open(domains_.of_memory(), config_.send_slots, local_.mtu);
   if (reason != 0) return refuse_memory(error, device_, "packets", reason);
   receives_.post_to(*queue_pair_);
   held_ = verbs::HeldSlots(2 * config_.receive_slots);
@@ -169,12 +170,12 @@ bool VerbsTransport::open_rings(VerbsSetupError& error) {
 void VerbsTransport::open_powers() {
   if (config_.bulk) {
     bulk_ =
-        verbs::BulkReads::make(*context_, *domain_, *channel_, {port_, partition_index_}, *this, config_.bulk_limits);
+        verbs::BulkReads::make(*context_, domains_, *channel_, {port_, partition_index_}, *this, config_.bulk_limits);
   }
   if (config_.link_status) watch_port();
   if (!config_.connections) return;
   connections_ = verbs::PacketConnections::make({.context = context_.get(),
-                                                 .domain = domain_.get(),
+                                                 .domains = &domains_,
                                                  .arrivals = receive_completions_.get(),
                                                  .place = {port_, partition_index_},
                                                  .max_packet = local_.mtu,
@@ -215,7 +216,7 @@ bool VerbsTransport::add_peer(PeerIndex peer, const PeerAddress& bytes, std::str
   if (!verbs::decode(bytes, address, error) || !verbs::compatible(local_, address, error)) return false;
   const Remote* const before = remotes_.find(peer);
   const bool anew = before != nullptr && before->handle && before->moves == moves_;
-  auto handle = handles_.find_or_make(*domain_, route_to_address(address), moves_, anew);
+  auto handle = handles_.find_or_make(domains_.of_memory(), route_to_address(address), moves_, anew);
   if (!handle) {
     error = device_ + " finds no way to GID " + verbs::to_text(address.gid) + ", LID " + std::to_string(address.lid) +
             ": " + std::strerror(errno);

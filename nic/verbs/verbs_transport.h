@@ -24,6 +24,7 @@
 #include "nic/verbs/address_handles.h"
 #include "nic/verbs/bulk_reads.h"
 #include "nic/verbs/datagram_origins.h"
+#include "nic/verbs/domains.h"
 #include "nic/verbs/packet_connections.h"
 #include "nic/verbs/port_choice.h"
 #include "nic/verbs/port_status.h"
@@ -187,7 +188,7 @@ class VerbsTransport final : public Transport,
   verbs::Address local_;
 
   verbs::DeviceContext context_;
-  verbs::ProtectionDomain domain_;
+  verbs::Domains domains_;
   verbs::CompletionChannel channel_;
   verbs::CompletionQueue send_completions_;
   verbs::CompletionQueue receive_completions_;

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "dataplane/base/check.h"
+#include "tests/beds/shim_domains.h"
 
 namespace openlapi::test {
 namespace {
@@ -112,8 +113,13 @@ AdapterRequests requests_of_adapter() {
 }
 
 void forget_requests() {
+  forget_domain_counts();
   const std::lock_guard guard(shim().mutex);
   shim().requests = {};
+}
+
+ibv_cq* create_device_cq(ibv_context* context, int length, ibv_comp_channel* channel) {
+  return OPENLAPI_OWN(ibv_create_cq)(context, length, nullptr, channel, 0);
 }
 
 void tell_adapters(ibv_event_type type) {
@@ -153,6 +159,7 @@ ibv_context* ibv_open_device(ibv_device* device) {
   shim().post_send[context] = context->ops.post_send;
   context->ops.post_send = post_send;
   shim().events[context] = {};
+  add_thread_domains(*extended);
   return context;
 }
 
@@ -232,7 +239,8 @@ ibv_qp* ibv_create_qp(ibv_pd* domain, ibv_qp_init_attr* wanted) {
     if (!adapter_shim.silent) errno = EINVAL;
     return nullptr;
   }
-  ibv_qp* const made = OPENLAPI_OWN(ibv_create_qp)(domain, wanted);
+  ibv_qp* const made = OPENLAPI_OWN(ibv_create_qp)(device_domain(domain), wanted);
+  if (made != nullptr) note_made(DomainObject::queue_pair, domain);
   // Soft-RoCE grants 64 bytes to whoever wants less.
   if (made != nullptr) wanted->cap.max_inline_data = std::min(wanted->cap.max_inline_data, adapter_shim.most_inline);
   return made;
@@ -256,8 +264,18 @@ int ibv_modify_qp(ibv_qp* queue_pair, ibv_qp_attr* attributes, int mask) {
 
 ibv_srq* ibv_create_srq(ibv_pd* domain, ibv_srq_init_attr* wanted) {
   if (adapter_shim.no_shared_queues) return errno = EOPNOTSUPP, nullptr;
-  return OPENLAPI_OWN(ibv_create_srq)(domain, wanted);
+  ibv_srq* const made = OPENLAPI_OWN(ibv_create_srq)(device_domain(domain), wanted);
+  if (made != nullptr) note_made(DomainObject::shared_queue, domain);
+  return made;
 }
+
+ibv_cq* ibv_create_cq(ibv_context* context, int length, void*, ibv_comp_channel* channel, int) {
+  ibv_cq* const made = create_device_cq(context, length, channel);
+  if (made != nullptr) note_made(DomainObject::completion_queue, nullptr);
+  return made;
+}
+
+int ibv_dealloc_pd(ibv_pd* domain) { return end_parent_domain(domain) ? 0 : OPENLAPI_OWN(ibv_dealloc_pd)(domain); }
 
 ibv_mr* ibv_reg_mr(ibv_pd* domain, void* address, std::size_t length, int rights) {
   {

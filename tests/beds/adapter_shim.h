@@ -28,7 +28,10 @@ struct AdapterShim {
   int most_reads = INT32_MAX;              // max_qp_rd_atom, max_qp_init_rd_atom
   bool no_shared_queues = false;           // shared receive queues are refused, though the device says that it has some
   ibv_transport_type transport = IBV_TRANSPORT_IB;
-  bool hardware = false;  // the device is a piece of hardware
+  bool hardware = false;                 // the device is a piece of hardware
+  bool thread_domains = false;           // there are some
+  bool parent_domains = true;            // that hold them
+  bool queues_in_parent_domains = true;  // completion queues are made there, too
   // Makes an address handle wait before the device makes it, or null.
   std::function<void()> before_handle;
 };
@@ -47,6 +50,19 @@ struct AdapterRequests {
   std::vector<std::uint32_t> reads;         // bytes of each RDMA READ that was posted
 };
 AdapterRequests requests_of_adapter();
+
+// What belongs to thread domains, and what does not.
+struct DomainCounts {
+  struct Objects {
+    int queue_pairs = 0;
+    int completion_queues = 0;
+    int shared_queues = 0;
+  };
+  Objects inside, outside;  // made since forget_requests()
+  int thread_domains = 0;   // that exist now
+};
+DomainCounts domain_counts();
+
 void forget_requests();
 
 // Each open context is told of the event, of port 1, when it is asked next.
