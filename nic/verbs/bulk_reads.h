@@ -28,13 +28,14 @@
 
 #include "dataplane/transport/bulk_memory.h"
 #include "nic/verbs/domains.h"
+#include "nic/verbs/job_size.h"
 #include "nic/verbs/registration_cache.h"
 #include "nic/verbs/served_connections.h"
 
 namespace openlapi::verbs {
 
 struct BulkLimits {
-  std::uint32_t connections = 256;  // of each kind (reading, being read)
+  std::uint32_t connections = kBulkConnections;  // of each kind (reading, being read)
   RegistrationCache::Limits registrations;
 };
 

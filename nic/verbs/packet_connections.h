@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "nic/verbs/domains.h"
+#include "nic/verbs/job_size.h"
 #include "nic/verbs/receive_ring.h"
 #include "nic/verbs/reliable_queue_pair.h"
 #include "nic/verbs/send_ring.h"
@@ -31,7 +32,7 @@ namespace openlapi::verbs {
 
 struct PacketConnectionLimits {
   static constexpr std::uint32_t kPacketsBeforeAsking = 1024;
-  std::uint32_t connections = 64;  // to send through; twice as many to receive through
+  std::uint32_t connections = kPacketConnections;  // to send through; twice as many to receive through
   std::uint32_t packets_before_asking = kPacketsBeforeAsking;
   std::uint64_t first_count = 0;  // number of a connection's first packet; in tests near the end of the range
 };
@@ -58,8 +59,11 @@ struct PacketConnectionSetting {
 
 class PacketConnections {
  public:
+  static constexpr std::uint32_t kSlots = SendRing::kFewestSlots;  // packets under way on a connection
   // Work requests of the shared receive queue have this bit in their numbers.
   static constexpr std::uint64_t kArrivalBit = std::uint64_t{1} << 32;
+
+  static constexpr std::size_t bytes_of_peer() { return sizeof(Peer); }
 
   // Null: the adapter cannot do it.
   static std::unique_ptr<PacketConnections> make(const PacketConnectionSetting& setting, ConnectionPath& path,
@@ -121,11 +125,11 @@ class PacketConnections {
   void retire(bool emptied) { served_.retire(emptied); }  // see served_connections.h
   const ServedConnections& served() const { return served_; }
 
+  std::uint32_t most_connections() const { return limits_.connections; }  // to send through
   const PacketConnectionCounters& counters() const { return counters_; }
   ibv_qp* queue_pair_to(PeerIndex peer) const;  // for tests to look at, or to break; null: not connected
 
  private:
-  static constexpr std::uint32_t kSlots = SendRing::kFewestSlots;  // packets under way
   static constexpr std::uint32_t kAskAgain = 32;                   // packets
   static constexpr std::uint32_t kAskAtMost = 16;                  // times
   static constexpr std::uint32_t kMostDoublings = 10;              // of the packets before a peer is asked again

@@ -1,13 +1,21 @@
 #include "nic/verbs/receive_ring.h"
 
+#include <algorithm>
+
 #include "dataplane/base/cancellation.h"
+#include "nic/verbs/job_size.h"
 
 namespace openlapi::verbs {
 
 int ReceiveRing::open(ibv_pd& domain, std::uint32_t slots, std::uint32_t packet, std::uint32_t header,
                       std::uint64_t bit) {
-  stride_ = kLine + (packet + kLine - 1) / kLine * kLine;
-  if (const int error = memory_.open(domain, stride_ * slots); error != 0) return error;
+  stride_ = bytes_of_slot(packet);
+  int error = memory_.open(domain, stride_ * slots);
+  while (error != 0 && slots > kFewestReceiveSlots) {
+    slots = std::max(slots / 2, kFewestReceiveSlots);
+    error = memory_.open(domain, stride_ * slots);
+  }
+  if (error != 0) return error;
   is_posted_.assign(slots, 0);
   requests_.assign(slots, {});
   pieces_.assign(slots, {});

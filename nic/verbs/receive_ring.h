@@ -17,9 +17,13 @@ namespace openlapi::verbs {
 class ReceiveRing {
  public:
   static constexpr std::uint32_t kRouteHeader = 40;  // bytes before each datagram
+  static constexpr std::uint32_t kLine = 64;
+  static constexpr std::size_t bytes_of_slot(std::uint32_t packet) {
+    return kLine + (packet + kLine - 1) / kLine * kLine;
+  }
 
   // `packet`: length of the longest packet; `header`: bytes that arrive before it. Slot numbers are posted with `bit`
-  // set. Returns 0 or an errno value.
+  // set. Where memory is short there are fewer slots, halved down to kFewestReceiveSlots. Returns 0 or an errno value.
   int open(ibv_pd& domain, std::uint32_t slots, std::uint32_t packet, std::uint32_t header, std::uint64_t bit);
 
   // Where slots are posted from now on; call one of the two.
@@ -54,7 +58,6 @@ class ReceiveRing {
   std::uint32_t idle() const { return static_cast<std::uint32_t>(idle_.size()); }
 
  private:
-  static constexpr std::uint32_t kLine = 64;
   static constexpr std::uint32_t kBatch = 32;      // slots posted with one doorbell
   static constexpr std::uint32_t kFewPosted = 64;  // slots
 

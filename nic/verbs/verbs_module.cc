@@ -91,6 +91,8 @@ bool configure(const ModuleRequest& request, VerbsConfig& config, std::string& r
   config.link_status = true;  // also of the only adapter, whose address may change
   config.tell = request.tell;
   config.tasks = request.tasks;
+  config.local_tasks = request.local_tasks;
+  config.receive_slots = receive_slots_for({.tasks = request.tasks, .local_tasks = request.local_tasks});
   if (packets == kPacketsThroughConnections) config.connection_limits.packets_before_asking = 1;
   if (!parse_preference(request.device, config.port, reason)) return false;
   config.service_level = service_level(request.variable(kServiceLevelVariable)).value_or(0);

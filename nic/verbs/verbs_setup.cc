@@ -35,6 +35,14 @@ bool refuse_memory(VerbsSetupError& error, const std::string& device, const char
   return refuse(error, Kind::locked_memory, reason, std::move(text));
 }
 
+// A quarter of what may be locked, for each of two queues of arrivals: connections and bulk need the rest.
+std::uint32_t lockable_slots(std::uint32_t mtu) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return verbs::kFewestReceiveSlots;
+  const rlim_t slots = limit.rlim_cur / 4 / verbs::ReceiveRing::bytes_of_slot(mtu);
+  return static_cast<std::uint32_t>(std::clamp<rlim_t>(slots, verbs::kFewestReceiveSlots, verbs::kMostReceiveSlots));
+}
+
 std::uint32_t random_qkey() {
   std::uint32_t number = 0;
   while (number == 0) number = random_number<std::uint32_t>() & 0x7fffffff;
@@ -46,6 +54,16 @@ std::uint32_t round_down_mtu(std::uint32_t bytes) {
   std::uint32_t mtu = verbs::kLargestMtu;
   while (mtu > bytes) mtu /= 2;
   return mtu;
+}
+
+void bound_connections(const ibv_device_attr& device, VerbsConfig& config) {
+  const auto queue_pairs = static_cast<std::uint32_t>(std::max(device.max_qp, 0));
+  const verbs::ConnectionBounds bounds =
+      verbs::connection_bounds({.tasks = config.tasks, .local_tasks = config.local_tasks}, queue_pairs);
+  std::uint32_t& packets = config.connection_limits.connections;
+  std::uint32_t& reads = config.bulk_limits.connections;
+  packets = std::min(packets, bounds.packets);
+  reads = std::min(reads, bounds.bulk);
 }
 
 }  // namespace
@@ -113,7 +131,8 @@ bool VerbsTransport::open_queues(VerbsSetupError& error) {
     return refuse(error, Kind::unusable_port, 0, device_ + " has queues of " + std::to_string(most) + " requests only");
   }
   const std::uint32_t queues = config_.connections ? 2 : 1;  // of arrivals
-  config_.receive_slots = std::min(config_.receive_slots, most / queues);
+  bound_connections(device, config_);
+  config_.receive_slots = std::min({config_.receive_slots, most / queues, lockable_slots(local_.mtu)});
   config_.send_slots = std::min(std::max(config_.send_slots, verbs::SendRing::kFewestSlots), most);
   if (const int reason = domains_.open(*context_); reason != 0) {
     return refuse_memory(error, device_, "a protection domain", reason);

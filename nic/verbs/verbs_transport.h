@@ -25,6 +25,7 @@
 #include "nic/verbs/bulk_reads.h"
 #include "nic/verbs/datagram_origins.h"
 #include "nic/verbs/domains.h"
+#include "nic/verbs/job_size.h"
 #include "nic/verbs/packet_connections.h"
 #include "nic/verbs/port_choice.h"
 #include "nic/verbs/port_status.h"
@@ -38,7 +39,8 @@ namespace openlapi {
 struct VerbsConfig {
   verbs::PortPreference port;         // port_choice.h has the rule for what it leaves open
   std::uint32_t mtu = 0;              // bytes, if smaller than the port's; 0: the port's
-  std::uint32_t receive_slots = 512;  // packets that can wait; each takes one MTU of locked memory
+  // Packets that can wait; each takes one MTU of locked memory. Fewer where that is refused (kFewestReceiveSlots).
+  std::uint32_t receive_slots = verbs::kFewestReceiveSlots;
   std::uint32_t send_slots = 256;     // packets that can be on their way out
   std::uint8_t service_level = 0;     // of InfiniBand; of RoCE the priority of frames with a VLAN tag
   std::optional<std::uint8_t> traffic_class = {};  // of the route header; none: traffic_class.h
@@ -48,6 +50,7 @@ struct VerbsConfig {
   verbs::PacketConnectionLimits connection_limits;
   bool link_status = false;          // tell when the port goes down or comes up, and follow its address
   bool tell = false;                 // on standard error, of an adapter that fails
+  std::uint32_t local_tasks = 1;     // of the node, which share the adapter
   std::uint32_t tasks = UINT32_MAX;  // of the job; peers with larger numbers are other ends of tasks (OtherEnd)
 };
 
@@ -103,7 +106,10 @@ class VerbsTransport final : public Transport,
   std::uint32_t gid_index() const { return gid_index_; }
   std::uint16_t partition() const { return verbs::partition_of(local_.partition_key); }
   const verbs::Address& address() const { return local_; }
+  // Of memory, for a peer that has been added and has no connection.
+  static constexpr std::size_t bytes_of_peer() { return sizeof(Remote) + verbs::PacketConnections::bytes_of_peer(); }
   bool has_link() const;  // asks the driver
+  std::uint32_t receive_slots() const { return receives_.slots(); }
   const verbs::BulkReads* bulk() const { return bulk_.get(); }
   const verbs::PacketConnections* connections() const { return connections_.get(); }  // null: there are none
   ibv_qp* queue_pair() const { return queue_pair_.get(); }  // for tests to look at, or to break

@@ -176,6 +176,7 @@ int ibv_close_device(ibv_context* context) {
 int ibv_query_device(ibv_context* context, ibv_device_attr* attributes) {
   const int result = OPENLAPI_OWN(ibv_query_device)(context, attributes);
   if (adapter_shim.hardware) attributes->vendor_id = 0x02c9;  // Mellanox
+  attributes->max_qp = std::min(attributes->max_qp, adapter_shim.most_queue_pairs);
   attributes->max_sge = std::min(attributes->max_sge, adapter_shim.most_pieces);
   attributes->max_qp_rd_atom = std::min(attributes->max_qp_rd_atom, adapter_shim.most_reads);
   attributes->max_qp_init_rd_atom = std::min(attributes->max_qp_init_rd_atom, adapter_shim.most_reads);
@@ -282,6 +283,7 @@ ibv_mr* ibv_reg_mr(ibv_pd* domain, void* address, std::size_t length, int rights
     const std::lock_guard guard(shim().mutex);
     shim().requests.rights.push_back(rights);
   }
+  if (length > adapter_shim.most_registered) return errno = ENOMEM, nullptr;
   return OPENLAPI_OWN(ibv_reg_mr)(domain, address, length, rights);
 }
 
@@ -290,6 +292,7 @@ ibv_mr* ibv_reg_mr_iova2(ibv_pd* domain, void* address, std::size_t length, std:
     const std::lock_guard guard(shim().mutex);
     shim().requests.rights.push_back(static_cast<int>(rights));
   }
+  if (length > adapter_shim.most_registered) return errno = ENOMEM, nullptr;
   return own(ibv_reg_mr_iova2, "ibv_reg_mr_iova2", "IBVERBS_1.8")(domain, address, length, remote, rights);
 }
 

@@ -6,6 +6,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -26,6 +27,8 @@ struct AdapterShim {
   bool silent = false;                     // such a refusal leaves errno as it was
   int most_pieces = INT32_MAX;             // max_sge
   int most_reads = INT32_MAX;              // max_qp_rd_atom, max_qp_init_rd_atom
+  int most_queue_pairs = INT32_MAX;        // max_qp
+  std::size_t most_registered = SIZE_MAX;  // bytes of a piece of memory; more is refused (ENOMEM)
   bool no_shared_queues = false;           // shared receive queues are refused, though the device says that it has some
   ibv_transport_type transport = IBV_TRANSPORT_IB;
   bool hardware = false;                 // the device is a piece of hardware

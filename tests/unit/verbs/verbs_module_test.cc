@@ -70,6 +70,14 @@ TEST(VerbsModule, TakesTheValuesOfItsVariables) {
   EXPECT_EQ(config.traffic_class, 0);
 }
 
+TEST(VerbsModule, QueuesFollowTheJob) {
+  VerbsConfig config;
+  std::string reason;
+  ASSERT_TRUE(configure({.device = "rxe0", .tasks = 8192, .local_tasks = 64}, config, reason)) << reason;
+  EXPECT_EQ(config.receive_slots, 1024u);
+  EXPECT_EQ(config.local_tasks, 64u);
+}
+
 TEST(VerbsModule, FollowsTheAddressOfTheOnlyAdapterToo) {
   for (const bool one_of_several : {false, true}) {
     VerbsConfig config;

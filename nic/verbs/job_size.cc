@@ -1,0 +1,25 @@
+#include "nic/verbs/job_size.h"
+
+#include <algorithm>
+
+namespace openlapi::verbs {
+
+std::uint32_t receive_slots_for(const JobSize& job) {
+  const std::uint64_t senders = job.tasks - std::min(job.tasks, job.local_tasks);
+  const std::uint64_t of_node = kReceiveSlotsOfNode / std::max(job.local_tasks, 1u);
+  const std::uint64_t wanted = std::min({senders * kFirstPacketsOfSender, std::uint64_t{kMostReceiveSlots}, of_node});
+  return static_cast<std::uint32_t>(std::max<std::uint64_t>(wanted, kFewestReceiveSlots));
+}
+
+ConnectionBounds connection_bounds(const JobSize& job, std::uint32_t queue_pairs) {
+  const std::uint32_t local = std::max(job.local_tasks, 1u);
+  const std::uint64_t all = ConnectionBounds{}.queue_pairs() - 1;
+  const std::uint64_t share = std::max(queue_pairs / 2 / local, 1u) - 1;
+  const auto in_proportion = [&](std::uint32_t bound) {
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(bound, bound * share / all));
+  };
+  const std::uint32_t of_node = std::max(kPacketConnectionsOfNode / local, 1u);
+  return {.packets = std::min(in_proportion(kPacketConnections), of_node), .bulk = in_proportion(kBulkConnections)};
+}
+
+}  // namespace openlapi::verbs

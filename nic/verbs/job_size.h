@@ -1,0 +1,39 @@
+// How a transport's queues follow the size of the job: more tasks elsewhere may send to this one at the same time, and
+// the tasks of a node share its memory and an adapter's queue pairs. README.md has what a large job takes.
+#pragma once
+
+#include <cstdint>
+
+namespace openlapi::verbs {
+
+struct JobSize {
+  std::uint32_t tasks = 1;
+  std::uint32_t local_tasks = 1;  // of this task's node
+};
+
+inline constexpr std::uint32_t kFewestReceiveSlots = 512;
+inline constexpr std::uint32_t kMostReceiveSlots = 4096;
+// A sender that knows nothing of the way yet sends 128 KiB, which are so many packets of the largest MTU.
+inline constexpr std::uint32_t kFirstPacketsOfSender = 32;
+inline constexpr std::uint32_t kReceiveSlotsOfNode =
+    64 * 1024;  // 260 MiB at the largest MTU, and as much for a shared queue
+
+inline constexpr std::uint32_t kPacketConnections = 64;          // of a task, to send through
+inline constexpr std::uint32_t kPacketConnectionsOfNode = 4096;  // 1 GiB at the largest MTU
+inline constexpr std::uint32_t kBulkConnections = 256;           // of a task, of each kind
+
+// The first packets of all senders fit, where so many slots of all tasks fit the node's memory.
+std::uint32_t receive_slots_for(const JobSize& job);
+
+struct ConnectionBounds {
+  std::uint32_t packets = kPacketConnections;  // to send through; twice as many to receive through
+  std::uint32_t bulk = kBulkConnections;       // to read through; as many to be read through
+  // With the one for datagrams.
+  constexpr std::uint32_t queue_pairs() const { return 1 + 3 * packets + 2 * bulk; }
+};
+
+// Half of the adapter's queue pairs are for the job, in equal shares: all tasks of the node may use the same adapter.
+// Both kinds become fewer in proportion; 0: there are too few for connections.
+ConnectionBounds connection_bounds(const JobSize& job, std::uint32_t queue_pairs);
+
+}  // namespace openlapi::verbs
