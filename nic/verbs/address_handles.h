@@ -1,5 +1,6 @@
 // Address handles, one for all peers behind a port: of a node's tasks, and of their contexts. To make one of RoCE the
-// kernel looks for the neighbour, which takes up to a second where nobody answers.
+// kernel looks for the neighbour, which takes a second or more where nobody answers. A thread of its own waits for that
+// where the caller does not (handle_in_making.h).
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <memory>
 #include <tuple>
 
+#include "nic/verbs/handle_in_making.h"
 #include "nic/verbs/verbs_address.h"
 #include "nic/verbs/verbs_objects.h"
 
@@ -14,23 +16,39 @@ namespace openlapi::verbs {
 
 class AddressHandles {
  public:
-  // For packets of this route, of a port that has moved `moves` times: a handle knows which address they come from, and
-  // which neighbour they went to when it was made. `anew`: that may be another one now. It lives as long as somebody
-  // has it. Null, and errno: there is no way; for some seconds that is not tried again, for nobody behind that port
-  // (EHOSTUNREACH).
-  std::shared_ptr<ibv_ah> find_or_make(ibv_pd& domain, const ibv_ah_attr& route, std::uint32_t moves, bool anew);
+  static constexpr std::uint64_t kAsLongAsItTakes = UINT64_MAX;
+
+  struct Wish {
+    ibv_ah_attr route;
+    std::uint32_t moves;     // how often the port has moved: a handle knows which address packets come from
+    bool anew;               // the neighbour may be another one than when the present handle was made
+    std::uint64_t patience;  // milliseconds
+  };
+
+  // A handle lives as long as somebody has it. Null: there is no way (`error`), and for some seconds nobody behind that
+  // port is looked for again (EHOSTUNREACH); or it is not made yet (EINPROGRESS): ask again, not anew.
+  HandleInMaking::Made find_or_make(ibv_pd& domain, const Wish& wish);
 
  private:
+  static constexpr std::size_t kMostInMaking = 16;  // threads
+
   using Key = std::tuple<Gid, std::uint16_t, bool, std::uint32_t>;  // GID, LID, whether there is a route header, moves
 
   struct Entry {
     std::weak_ptr<ibv_ah> handle;
     std::uint64_t not_before = 0;  // milliseconds: when to try again what has failed
+    std::unique_ptr<HandleInMaking> making;
   };
 
+  static Key key_of(const Wish& wish);
+  HandleInMaking::Made make(ibv_pd& domain, const Wish& wish, Entry& entry);
+  HandleInMaking::Made take(Entry& entry);
+  HandleInMaking::Made note(Entry& entry, HandleInMaking::Made made);
+  void take_abandoned();
   void clean(std::uint64_t now);
 
   std::map<Key, Entry> known_;
+  std::size_t in_making_ = 0;
   std::size_t clean_at_ = 64;  // entries
 };
 
