@@ -7,43 +7,27 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
 #include <chrono>
 #include <cstdlib>
-#include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 
 #include "nic/dpdk/dpdk_transport.h"
 #include "nic/dpdk/packet_ring.h"
+#include "tests/beds/dpdk_bed.h"
 
 namespace openlapi {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using test::arrives;
+using test::Clock;
+using test::wait_for;
 
 std::unique_ptr<DpdkTransport> open(PeerIndex self, bool link_status) {
   DpdkConfig config;
-  config.eal_arguments = "--no-huge --no-pci";
   config.address = 0x0a4e0001 + self;
   config.link_status = link_status;
-  config.devices = {"net_af_packet" + std::to_string(self) + ",iface=dpdk" + std::to_string(self)};
-  DpdkSetupError error;
-  auto transport = open_dpdk_transport(config, error);
-  EXPECT_NE(transport, nullptr) << error.text;
-  return transport;
-}
-
-void ip(const std::string& words) { ASSERT_EQ(std::system(("ip " + words).c_str()), 0) << words; }
-
-bool wait_for(const std::function<bool()>& condition) {
-  const auto end = Clock::now() + std::chrono::seconds(20);
-  while (!condition()) {
-    if (Clock::now() > end) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return true;
+  return test::open_af_packet(self, config);
 }
 
 TEST(DpdkLinks, AnInterfaceThatGoesDownAndUpAndItsCable) {
@@ -63,10 +47,10 @@ TEST(DpdkLinks, AnInterfaceThatGoesDownAndUpAndItsCable) {
   ASSERT_TRUE(comes_to(true));
   for (const std::string interface : {"dpdk0", "bus0"}) {
     const std::uint32_t before = link->changes();
-    ip("link set " + interface + " down");
+    test::ip("link set " + interface + " down");
     EXPECT_TRUE(comes_to(false)) << interface;
     EXPECT_NE(link->changes(), before);
-    ip("link set " + interface + " up");
+    test::ip("link set " + interface + " up");
     EXPECT_TRUE(comes_to(true)) << interface;
   }
 }
@@ -135,22 +119,6 @@ TEST(DpdkLinks, WhatWaitsForASlowInterfaceLeaves) {
   EXPECT_EQ(std::system("tc qdisc del dev dpdk0 root"), 0);
 }
 
-// Whether a packet from one arrives at the other.
-bool arrives(DpdkTransport& from, PeerIndex to, DpdkTransport& at) {
-  const std::array<std::byte, 8> bytes{};
-  const std::array<ConstBuffer, 1> pieces{{{bytes.data(), bytes.size()}}};
-  const OutgoingPacket packet{pieces, 8};
-  bool arrived = false;
-  return wait_for([&] {
-    from.send_burst(to, {&packet, 1});
-    std::array<IncomingPacket, 4> packets{};
-    const std::size_t count = at.receive_burst(packets);
-    at.release(count);
-    arrived = arrived || count != 0;
-    return arrived;
-  });
-}
-
 // Also of a port that is the only one of its task.
 TEST(DpdkLinks, AnInterfaceThatGetsAnotherHardwareAddressIsFollowed) {
   const auto here = open(0, false);
@@ -164,7 +132,7 @@ TEST(DpdkLinks, AnInterfaceThatGetsAnotherHardwareAddressIsFollowed) {
   ASSERT_NE(link, nullptr);
   const PeerAddress before = here->local_address();
   const std::uint32_t changes = link->changes();
-  ip("link set dpdk0 address 02:0d:00:00:07:07");
+  test::ip("link set dpdk0 address 02:0d:00:00:07:07");
   EXPECT_TRUE(wait_for([&] {
     link->look();
     return here->local_address() != before;
@@ -181,10 +149,10 @@ TEST(DpdkLinks, AnotherInterfaceThatTakesOverTheNameIsNotFollowed) {
   const auto here = open(0, false);
   ASSERT_TRUE(here);
   const PeerAddress before = here->local_address();
-  ip("link set dpdk0 down");
-  ip("link set dpdk0 name former0");
-  ip("link set former0 up");
-  ip("link add dpdk0 type veth peer name other0");
+  test::ip("link set dpdk0 down");
+  test::ip("link set dpdk0 name former0");
+  test::ip("link set former0 up");
+  test::ip("link add dpdk0 type veth peer name other0");
   LinkStatus* const link = here->capabilities().link_status;
   ASSERT_NE(link, nullptr);
   const auto end = Clock::now() + std::chrono::milliseconds(500);  // it is looked at ten times a second
