@@ -62,6 +62,51 @@ bool next_given(const ModuleRequest& request, const std::vector<PciAdapter>& ada
   return false;
 }
 
+// What a variable says of this device: by its name, by that of the interface on it, or of all.
+std::string_view said_of(const std::string& device, std::string_view text, const std::vector<PciAdapter>& adapters) {
+  const std::string name(name_of(device));
+  const auto adapter = std::ranges::find(adapters, name, &PciAdapter::address);
+  const auto is_meant = [&](const OfDevice& said) {
+    return said.device == name || pci_address(std::string(said.device)) == name ||
+           (adapter != adapters.end() && said.device == adapter->interface) ||
+           said.device == argument_of(device, "iface");
+  };
+  const std::vector<OfDevice> all = values_of_devices(text);
+  const auto named =
+      std::ranges::find_if(all, [&](const OfDevice& said) { return !said.device.empty() && is_meant(said); });
+  if (named != all.end()) return named->value;
+  const auto any = std::ranges::find_if(all, [](const OfDevice& said) { return said.device.empty(); });
+  return any == all.end() ? std::string_view() : any->value;
+}
+
+// Of the first device, whose address all have. False: the task's number leads out of the network.
+bool choose_address(const ModuleRequest& request, const std::vector<PciAdapter>& adapters, DpdkConfig& config,
+                    std::string& reason) {
+  const std::string& device = config.devices.front();
+  const std::string variable = request.variable(kAddressVariable);
+  const std::string routers = request.variable(kGatewayVariable);
+  const std::string_view said = said_of(device, variable, adapters);
+  const auto own = own_address(said);
+  if (!own) return true;
+  config.network.of_interface = own->of_interface;
+  config.network.gateway = machine_address(said_of(device, routers, adapters)).value_or(0);
+  if (own->of_interface) return true;
+  config.address = own->address + (own->plus_task ? request.task : 0);
+  config.network.bits = own->bits;
+  const bool fits = is_machine_address(config.address) && is_host_in(config.address, own->bits) &&
+                    same_network(config.address, own->address, own->bits) && config.address >= own->address;
+  if (!fits) {
+    reason = std::string(kAddressVariable) + "=" + variable + ": for task " + std::to_string(request.task) +
+             " that is " + ipv4_to_text(config.address) + ", which is no adapter's in this network of " +
+             std::to_string(own->bits) + " bits";
+    return false;
+  }
+  if (config.network.gateway != config.address) return true;
+  reason = std::string(kGatewayVariable) + "=" + routers + ": that is the address of this task's " +
+           std::string(name_of(device));
+  return false;
+}
+
 // The least that the devices carry, and no more than the user wants of a packet. 0: the driver's.
 std::uint32_t mtu_for(const DpdkConfig& config, const std::vector<std::string>& made, std::uint32_t packet_size) {
   std::uint32_t mtu = packet_size == 0 ? 0 : std::min(packet_size + kHeaderInDatagram, kLargestMtu);
@@ -99,8 +144,9 @@ bool choose_devices(const ModuleRequest& request, const std::vector<PciAdapter>&
   // Every memif is a network of two, where the tasks' numbers are unique. Hardware addresses are elsewhere, too.
   if (std::all_of(config.devices.begin(), config.devices.end(), is_memif)) {
     config.address = kFirstLinkLocal + request.task % kLinkLocals;
+    return true;
   }
-  return true;
+  return choose_address(request, adapters, config, reason);
 }
 
 }  // namespace openlapi::dpdk

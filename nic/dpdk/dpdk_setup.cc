@@ -156,7 +156,13 @@ bool DpdkTransport::open_ports(DpdkSetupError& error) {
 
 // And has the ports bring what is sent to it.
 bool DpdkTransport::choose_address(DpdkSetupError& error) {
-  const dpdk::MacAddress& mac = ports_.front()->ethernet.mac();
+  const dpdk::EthernetPort& first = ports_.front()->ethernet;
+  if (std::string why;
+      config_.network.of_interface &&
+      !dpdk::take_from_interface(first.network_interface(), first.name(), config_.address, config_.network, why)) {
+    return fail(error, Kind::bad_value, why);
+  }
+  const dpdk::MacAddress& mac = first.mac();
   std::uint16_t port = config_.port != 0 ? config_.port : held_port_.take();
   if (port == 0) port = static_cast<std::uint16_t>(kFirstFreePort + random_number<std::uint16_t>() % 16384u);
   local_.end = {.mac = mac,
@@ -195,16 +201,23 @@ void DpdkTransport::wait_for_links() {
 bool DpdkTransport::add_peer(PeerIndex peer, const PeerAddress& bytes, std::string& error) {
   dpdk::Address address;
   if (!dpdk::decode(bytes, address, error)) return false;
+  const std::optional<std::uint32_t> next_hop = dpdk::next_hop_to(address.end, local_.end, config_.network, error);
+  if (!next_hop) return false;
   Remote& remote = remotes_.make(peer);
   if (remote.added && remote.port == nullptr) --without_port_;
   remote = {.added = true,
             .address = address,
+            .next_hop = *next_hop,
             .port = nullptr,
             .header = {},
             .max_packet = dpdk::packet_of(std::min(local_.mtu, address.mtu)),
             .lost_from = now_ + config_.link_patience * kMillisecond};
   ++without_port_;
-  if (ports_.size() == 1 && address.ports == 1) set_port(remote, *ports_.front(), address.end.mac);
+  if (remote.is_behind_router()) {
+    router_questions_ = {.wanted = true};
+  } else if (ports_.size() == 1 && address.ports == 1) {
+    set_port(remote, *ports_.front(), address.end.mac);
+  }
   return true;
 }
 

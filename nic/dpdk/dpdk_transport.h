@@ -26,6 +26,7 @@
 #include "nic/dpdk/ethernet_frame.h"
 #include "nic/dpdk/ethernet_port.h"
 #include "nic/dpdk/held_port.h"
+#include "nic/dpdk/own_network.h"
 
 namespace openlapi {
 
@@ -33,6 +34,7 @@ struct DpdkConfig {
   std::vector<std::string> devices;  // device_preference.h says how each is named
   std::string eal_arguments;         // further ones, separated by spaces; those of the task's first transport count
   std::uint32_t address = 0;         // IPv4, as a number; 0: a link-local one that follows from the hardware address
+  dpdk::OwnNetwork network{};        // of the address
   std::uint16_t port = 0;            // UDP; 0: one that nothing else on this machine uses
   std::uint32_t mtu = 0;             // longest IP packet, bytes, at most what the driver takes; 0: the driver's
   std::uint16_t receive_descriptors = 512;
@@ -107,11 +109,14 @@ class DpdkTransport final : public Transport,
   struct Remote {
     bool added = false;
     dpdk::Address address;
+    std::uint32_t next_hop = 0;  // IPv4: itself, or the router before it
     Port* port = nullptr;  // null: not known yet which port leads there
     dpdk::FrameHeader header;
     std::uint32_t max_packet = 0;
     std::uint64_t lost_from = 0;  // time in ns; until then packets wait for `port` to be found
     std::uint64_t ends = 0;       // EthernetPort::ends() of `port` when it was found
+
+    bool is_behind_router() const { return next_hop != address.end.address; }
   };
   struct Arrival {
     rte_mbuf* buffer;
@@ -161,6 +166,9 @@ class DpdkTransport final : public Transport,
   void take_arp(Port& port, std::span<const std::byte> frame);
   void set_port(Remote& remote, Port& port, const dpdk::MacAddress& mac);
   void ask_for_peers();
+  void ask_for_router();
+  void ask_for(std::uint32_t next_hop);
+  void found(std::uint32_t next_hop, Port& port, const dpdk::MacAddress& mac);
   void send_arp(Port& port, const dpdk::ArpFrame& frame);
 
   DpdkConfig config_;
@@ -174,6 +182,10 @@ class DpdkTransport final : public Transport,
   std::uint64_t upkeep_at_ = 0;   // ticks of the processor's clock
   std::uint64_t now_ = 0;         // nanoseconds, of the latest upkeep
   std::uint64_t question_at_ = 0;
+  struct RouterQuestions {
+    bool wanted = false;   // there are peers behind it
+    std::uint64_t at = 0;  // the next one
+  } router_questions_;
   std::uint64_t next_follow_ = 0;
   std::uint64_t patience_ends_ = 0;
 

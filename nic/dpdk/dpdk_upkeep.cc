@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "dataplane/base/cancellation.h"
 #include "dataplane/base/clock.h"
@@ -17,11 +18,22 @@ namespace {
 
 constexpr std::uint64_t kUpkeepsPerSecond = 1000;
 constexpr std::uint64_t kBetweenQuestions = 5 * kMillisecond;
+constexpr std::uint64_t kBetweenReminders = 10 * kSecond;
 constexpr std::uint64_t kBetweenFollows = 100 * kMillisecond;  // each asks the kernel
 
 std::uint64_t nanoseconds(std::uint64_t ticks) {
   const std::uint64_t rate = rte_get_tsc_hz();
   return ticks / rate * 1'000'000'000 + ticks % rate * 1'000'000'000 / rate;
+}
+
+// An isolated port brings no answers to questions: the kernel has them, or is made to ask.
+std::optional<dpdk::MacAddress> known_to_kernel(const dpdk::EthernetPort& port, std::uint32_t next_hop) {
+  const std::string& interface = port.network_interface();
+  if (!port.isolated() || interface.empty()) return std::nullopt;
+  const CancellationOff off;
+  const auto mac = dpdk::neighbour_mac(interface, next_hop);
+  if (!mac) dpdk::look_for_neighbour(interface, next_hop);
+  return mac;
 }
 
 }  // namespace
@@ -68,6 +80,7 @@ void DpdkTransport::upkeep() {
     question_at_ = now_ + kBetweenQuestions;
     ask_for_peers();
   }
+  if (router_questions_.wanted && now_ >= router_questions_.at) ask_for_router();
 }
 
 // A new hardware address. The IPv4 address stays, whatever the interface's is: it is the transport's own. Of several
@@ -124,32 +137,56 @@ void DpdkTransport::take_arp(Port& port, std::span<const std::byte> frame) {
     send_arp(port, dpdk::make_arp_answer(port.own, message));
     ++own_counters_.arp_answers;
   }
-  if (without_port_ == 0) return;
+  found(message.sender_address, port, message.sender_mac);
+}
+
+// What leads to peers that are without a port; or a router that has another hardware address now.
+void DpdkTransport::found(std::uint32_t next_hop, Port& port, const dpdk::MacAddress& mac) {
+  const bool is_router = next_hop == config_.network.gateway && next_hop != 0;
+  if (without_port_ == 0 && !is_router) return;
   remotes_.for_each([&](Remote& remote) {
-    if (remote.added && remote.port == nullptr && remote.address.end.address == message.sender_address) {
-      set_port(remote, port, message.sender_mac);
-    }
+    if (!remote.added || remote.next_hop != next_hop) return;
+    if (remote.port == nullptr || (remote.port == &port && remote.is_behind_router())) set_port(remote, port, mac);
   });
 }
 
 void DpdkTransport::set_port(Remote& remote, Port& port, const dpdk::MacAddress& mac) {
   dpdk::FrameEnd end = remote.address.end;
   end.mac = mac;
+  if (remote.port == nullptr) --without_port_;
   remote.port = &port;
   remote.ends = port.ethernet.ends();
   remote.header = dpdk::FrameHeader(port.own, end, port.ethernet.sums());
-  --without_port_;
 }
 
 void DpdkTransport::ask_for_peers() {
   remotes_.for_each([&](const Remote& remote) {
-    if (!remote.added || remote.port != nullptr) return;
-    for (const auto& port : ports_) {
-      if (!port->ethernet.up()) continue;
-      send_arp(*port, dpdk::make_arp_question(port->own, remote.address.end.address));
-      ++own_counters_.arp_questions;
-    }
+    if (remote.added && remote.port == nullptr && !remote.is_behind_router()) ask_for(remote.next_hop);
   });
+}
+
+// One question for all peers behind it, and now and then one more: another router may have taken over.
+void DpdkTransport::ask_for_router() {
+  std::uint64_t pause = kBetweenReminders;
+  remotes_.for_each([&](const Remote& remote) {
+    if (!remote.added || remote.port != nullptr || !remote.is_behind_router()) return;
+    pause = std::min(pause, now_ < remote.lost_from ? kBetweenQuestions : kSecond);
+  });
+  router_questions_.at = now_ + pause;
+  ask_for(config_.network.gateway);
+  for (const auto& port : ports_) {
+    if (const auto mac = known_to_kernel(port->ethernet, config_.network.gateway)) {
+      found(config_.network.gateway, *port, *mac);
+    }
+  }
+}
+
+void DpdkTransport::ask_for(std::uint32_t next_hop) {
+  for (const auto& port : ports_) {
+    if (!port->ethernet.up()) continue;
+    send_arp(*port, dpdk::make_arp_question(port->own, next_hop));
+    ++own_counters_.arp_questions;
+  }
 }
 
 // Lost when the port has no room: whoever asked asks again.

@@ -228,6 +228,8 @@ PortFacts EthernetPort::facts() const {
 bool EthernetPort::leave_to_kernel(std::uint32_t kernel_interface, std::string& reason) {
   std::string why;
   kernel_interface_ = interface_name(kernel_interface);
+  // net_tap tells of the one that it has made, not of the one whose frames it takes.
+  if (const std::string remote = argument_of(made_with(), "remote"); !remote.empty()) kernel_interface_ = remote;
   isolated_ = isolate(id_, true, why);
   shared_ = is_shared(facts());
   if (isolated_ || !shared_) return true;

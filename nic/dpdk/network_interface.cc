@@ -1,15 +1,20 @@
 #include "nic/dpdk/network_interface.h"
 
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
 #include <net/if_arp.h>
+#include <net/route.h>
+#include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 #include "dataplane/base/file_descriptor.h"
 
@@ -31,7 +36,66 @@ bool ask(const std::string& name, unsigned long question, ifreq& answer) {
   return any.is_open() && ioctl(any.get(), question, &answer) == 0;
 }
 
+std::uint32_t ipv4_in(const sockaddr& address) {
+  return ntohl(reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr);
+}
+
+sockaddr_in internet_address(std::uint32_t address) {
+  sockaddr_in result{};
+  result.sin_family = AF_INET;
+  result.sin_addr.s_addr = htonl(address);
+  return result;
+}
+
+// Lines of /proc/net/route: interface, destination, gateway, flags, ... with addresses as the kernel has them in
+// memory.
+std::uint32_t default_gateway(const std::string& name) {
+  std::ifstream routes("/proc/net/route");
+  for (std::string line; std::getline(routes, line);) {
+    char interface[IF_NAMESIZE + 1] = "";
+    std::uint32_t destination = 1, gateway = 0;
+    unsigned flags = 0;
+    if (std::sscanf(line.c_str(), "%16s %8x %8x %x", interface, &destination, &gateway, &flags) == 4 &&
+        name == interface && destination == 0 && (flags & RTF_GATEWAY) != 0) {
+      return ntohl(gateway);
+    }
+  }
+  return 0;
+}
+
 }  // namespace
+
+std::optional<InterfaceNetwork> interface_network(const std::string& name) {
+  ifreq address{}, mask{};
+  if (!ask(name, SIOCGIFADDR, address) || !ask(name, SIOCGIFNETMASK, mask)) return std::nullopt;
+  return InterfaceNetwork{.address = ipv4_in(address.ifr_addr),
+                          .bits = static_cast<unsigned>(std::popcount(ipv4_in(mask.ifr_netmask))),
+                          .gateway = default_gateway(name)};
+}
+
+std::optional<MacAddress> neighbour_mac(const std::string& name, std::uint32_t address) {
+  arpreq question{};
+  if (name.size() >= sizeof question.arp_dev) return std::nullopt;
+  std::memcpy(question.arp_dev, name.data(), name.size());
+  const sockaddr_in neighbour = internet_address(address);
+  std::memcpy(&question.arp_pa, &neighbour, sizeof neighbour);
+  const FileDescriptor any(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!any.is_open() || ioctl(any.get(), SIOCGARP, &question) != 0) return std::nullopt;
+  if ((question.arp_flags & ATF_COM) == 0 || question.arp_ha.sa_family != ARPHRD_ETHER) return std::nullopt;
+  MacAddress mac;
+  std::memcpy(mac.data(), question.arp_ha.sa_data, mac.size());
+  return mac;
+}
+
+void look_for_neighbour(const std::string& name, std::uint32_t address) {
+  constexpr std::uint16_t kDiscard = 9;
+  const FileDescriptor any(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const auto length = static_cast<socklen_t>(name.size());
+  if (!any.is_open() || setsockopt(any.get(), SOL_SOCKET, SO_BINDTODEVICE, name.data(), length) != 0) return;
+  sockaddr_in neighbour = internet_address(address);
+  neighbour.sin_port = htons(kDiscard);
+  sendto(any.get(), nullptr, 0, MSG_DONTWAIT, reinterpret_cast<const sockaddr*>(&neighbour), sizeof neighbour);
+}
 
 std::uint32_t interface_mtu(const std::string& name) {
   ifreq answer{};

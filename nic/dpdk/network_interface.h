@@ -18,6 +18,20 @@ unsigned interface_number(const std::string& name);
 // Its hardware address; none: this network namespace has no such interface, or it is no Ethernet.
 std::optional<MacAddress> interface_mac(const std::string& name);
 
+// Its IPv4 address, the size of its network and the router that the default route leads to (0: none), as numbers. None:
+// this network namespace has no such interface, or it has no address.
+struct InterfaceNetwork {
+  std::uint32_t address = 0;
+  unsigned bits = 0;
+  std::uint32_t gateway = 0;
+};
+std::optional<InterfaceNetwork> interface_network(const std::string& name);
+
+// The hardware address that the kernel knows of a neighbour on this interface; none: it knows none yet, and
+// look_for_neighbour() has it ask, by a datagram that nobody takes.
+std::optional<MacAddress> neighbour_mac(const std::string& name, std::uint32_t address);
+void look_for_neighbour(const std::string& name, std::uint32_t address);
+
 // Whether it is up and has a carrier.
 bool interface_runs(const std::string& name);
 

@@ -172,6 +172,9 @@ def test_choice():
     expect_refusal("refused: too little memory for the packets", "no memory for",
                    probe("silent", None, 1, "--no-huge --no-shconf -m 4 --no-pci --vdev=net_null0"))
     if ON_BRIDGE:
+        job = probe(OPENLAPI_DPDK_ADDRESS="10.78.0.1+/24")
+        check("OPENLAPI_DPDK_ADDRESS gives each task its own", not job.problem() and all(
+            re.search(rf"dpdk, {name} [^\n]*, 10\.78\.0\.{task + 1}, MTU", job.err) for task in range(COUNT)), job)
         job = probe("again")
         check("a second context needs an interface of its own", values(job, "again") == {CSS_LOAD_FAILED}
               and "is in use by another adapter of this task" in job.err, job)

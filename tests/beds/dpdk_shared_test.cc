@@ -4,12 +4,14 @@
 // network namespace `far`.
 #include <arpa/inet.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <rte_dev.h>
 #include <rte_ethdev.h>
 #include <rte_flow.h>
 #include <rte_mbuf.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,6 +21,7 @@
 #include <cstdlib>
 #include <functional>
 #include <string>
+#include <thread>
 
 #include "nic/dpdk/dpdk_environment.h"
 #include "nic/dpdk/dpdk_transport.h"
@@ -63,6 +66,23 @@ bool wait_for(const std::function<bool()>& done) {
 // A datagram from the other end of the cable.
 void send_from_far(const std::string& address, std::uint16_t port) {
   command("ip netns exec far bash -c 'echo x >/dev/udp/" + address + "/" + std::to_string(port) + "'");
+}
+
+// A socket at the other end of the cable, which stays there.
+int listener_at_far(std::uint32_t address, std::uint16_t port) {
+  int descriptor = -1;
+  std::thread([&] {
+    const int far = ::open("/run/netns/far", O_RDONLY | O_CLOEXEC);
+    EXPECT_EQ(setns(far, CLONE_NEWNET), 0);
+    close(far);
+    descriptor = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    sockaddr_in own{};
+    own.sin_family = AF_INET;
+    own.sin_addr.s_addr = htonl(address);
+    own.sin_port = htons(port);
+    EXPECT_EQ(bind(descriptor, reinterpret_cast<const sockaddr*>(&own), sizeof own), 0);
+  }).join();
+  return descriptor;
 }
 
 // The kernel's own stack receives what comes to its interface.
@@ -165,6 +185,38 @@ TEST_F(DpdkShared, TheTransportSaysSo) {
     EXPECT_NE(error.text.find(part), std::string::npos) << error.text;
   }
   EXPECT_TRUE(kernel_hears());
+}
+
+// Its answers come to the kernel alone: rules are for packets.
+TEST_F(DpdkShared, TheKernelIsAskedForTheRouter) {
+  ASSERT_NO_FATAL_FAILURE(make_shared_port());
+  DpdkConfig config;
+  config.devices = {kShared};
+  config.address = 0x0a4f0001;  // 10.79.0.1, the kernel's
+  config.network.bits = 24;
+  config.network.gateway = 0x0a4f0002;
+  config.port = kPort;
+  DpdkSetupError error;
+  const auto transport = open_dpdk_transport(config, error);
+  ASSERT_NE(transport, nullptr) << error.text;
+  ASSERT_TRUE(transport->port(0).isolated());
+  command("ip -n far address add 10.90.0.5/32 dev lo && ip -n far link set lo up");
+  command("ip neigh flush dev kept");
+  dpdk::Address peer = transport->address();
+  peer.end.address = 0x0a5a0005;
+  peer.end.mac = {2, 13, 0, 0, 0, 99};
+  ASSERT_TRUE(transport->add_peer(1, dpdk::encode(peer), error.text)) << error.text;
+  const std::array<std::byte, 8> bytes{};
+  const std::array<ConstBuffer, 1> pieces{{{bytes.data(), bytes.size()}}};
+  const OutgoingPacket packet{pieces, 8};
+  const int listener = listener_at_far(0x0a5a0005, kPort);
+  char received[64];
+  EXPECT_TRUE(wait_for([&] {
+    transport->send_burst(1, {&packet, 1});
+    return recv(listener, received, sizeof received, 0) > 0;
+  }));
+  close(listener);
+  EXPECT_EQ(transport->dpdk_counters().lost_packets, 0u);
 }
 
 TEST_F(DpdkShared, APortOfItsOwnGoesOnWithoutRules) {

@@ -399,6 +399,15 @@ TEST(Environment, GidsAreChosenByNetworkAndVlan) {
   }
 }
 
+TEST(Environment, DpdkAdaptersHaveAddressesAndRouters) {
+  accepted({{"OPENLAPI_DPDK_ADDRESS", "10.0.0.16+/24 ens1=interface"}, {"OPENLAPI_DPDK_GATEWAY", "10.0.0.1"}});
+  EXPECT_EQ(refused({{"OPENLAPI_DPDK_ADDRESS", "10.0.0.5"}}).message().find("OPENLAPI_DPDK_ADDRESS=10.0.0.5: allowed"),
+            0u);
+  EXPECT_EQ(refused({{"OPENLAPI_DPDK_GATEWAY", "10.0.0.1/24"}}).message(),
+            "OPENLAPI_DPDK_GATEWAY=10.0.0.1/24: allowed is [DEVICE=]ADDRESS, as 10.0.0.1; several with spaces between "
+            "them");
+}
+
 TEST(EnvironmentReport, ListsEveryVariableOnce) {
   const std::set<std::string> expected{"MP_MSG_API",
                                        "MP_EUILIB",
@@ -429,7 +438,9 @@ TEST(EnvironmentReport, ListsEveryVariableOnce) {
                                        "OPENLAPI_EXPLAIN_FAULTS",
                                        "MP_INSTANCES",
                                        "OPENLAPI_DIRECT",
+                                       "OPENLAPI_DPDK_ADDRESS",
                                        "OPENLAPI_DPDK_ARGUMENTS",
+                                       "OPENLAPI_DPDK_GATEWAY",
                                        "OPENLAPI_LIBRARY_FOLDER",
                                        "OPENLAPI_MODULES",
                                        "OPENLAPI_PACKET_AUTH",

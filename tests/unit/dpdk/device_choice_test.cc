@@ -21,12 +21,16 @@ struct Preference {
   std::uint32_t task = 0;
   std::uint32_t local_number = 0;
   std::uint32_t local_tasks = 1;
+  std::string address{};
+  std::string gateway{};
 };
 
 ModuleRequest request_of(const Preference& preference) {
   ModuleRequest request;
   request.device = preference.device;
   request.variables[std::string(kArgumentsVariable)] = preference.arguments;
+  request.variables[std::string(kAddressVariable)] = preference.address;
+  request.variables[std::string(kGatewayVariable)] = preference.gateway;
   request.packet_size = preference.packet_size;
   request.instance = preference.instance;
   request.task = preference.task;
@@ -109,6 +113,37 @@ TEST(DeviceChoice, OnPairsTheTasksNumberIsTheAddress) {
   EXPECT_EQ(chosen({.device = "net_memif0", .task = 5}).address, 0xa9fe0105u);
   EXPECT_EQ(chosen({.device = "net_memif0", .task = 65023}).address, 0xa9fefeffu) << "the last that is link-local";
   EXPECT_EQ(chosen({.device = "net_memif0 3b:00.0", .task = 5}).address, 0u);
+}
+
+TEST(DeviceChoice, AddressesAreThoseOfTheDeviceOrOfAll) {
+  const auto of = [](const char* device, const char* address, const char* gateway = "", std::uint32_t task = 0) {
+    return chosen({.device = device, .task = task, .address = address, .gateway = gateway});
+  };
+  constexpr const char* kTwo = "10.0.0.5/24 3b:00.0=10.1.0.5/16";
+  EXPECT_EQ(of("af:00.0", kTwo).address, 0x0a000005u);
+  EXPECT_EQ(of("af:00.0", kTwo).network.bits, 24u);
+  EXPECT_EQ(of("af:00.0", kTwo).network.gateway, 0u);
+  EXPECT_EQ(of("3b:00.0,x=1", kTwo).address, 0x0a010005u);
+  EXPECT_EQ(of("ens1", "10.0.0.5/24 ens1=10.1.0.5/16").address, 0x0a010005u) << "by its interface";
+  EXPECT_EQ(of("net_af_packet0,iface=lo", "10.0.0.5/24 net_af_packet0=10.1.0.5/16").address, 0x0a010005u);
+  EXPECT_EQ(of("net_af_packet0,iface=lo", "10.0.0.5/24 lo=10.1.0.5/16").address, 0x0a010005u);
+  EXPECT_EQ(of("af:00.0", "3b:00.0=10.1.0.5/16").address, 0u) << "nothing is said of it";
+  EXPECT_EQ(of("af:00.0", kTwo, "10.0.0.1 3b:00.0=10.1.0.1").network.gateway, 0x0a000001u);
+  EXPECT_EQ(of("3b:00.0", kTwo, "10.0.0.1 3b:00.0=10.1.0.1").network.gateway, 0x0a010001u);
+  EXPECT_EQ(of("af:00.0", "10.0.0.16+/24", "", 7).address, 0x0a000017u);
+  EXPECT_TRUE(of("ens1", "interface").network.of_interface);
+  EXPECT_EQ(of("net_memif0", "10.0.0.5/24", "", 5).address, 0xa9fe0105u) << "a network of two";
+}
+
+TEST(DeviceChoice, AnAddressOutsideOfItsNetworkIsRefused) {
+  const std::string reason = refused({.device = "af:00.0", .task = 250, .address = "10.0.0.16+/24"});
+  EXPECT_EQ(reason,
+            "OPENLAPI_DPDK_ADDRESS=10.0.0.16+/24: for task 250 that is 10.0.1.10, which is no adapter's in this "
+            "network of 24 bits");
+  EXPECT_NE(refused({.device = "af:00.0", .task = 239, .address = "10.0.0.16+/24"}), "") << "10.0.0.255 is for all";
+  EXPECT_NE(refused({.device = "af:00.0", .address = "10.0.0.0+/24"}), "") << "10.0.0.0 is the network";
+  EXPECT_EQ(refused({.device = "af:00.0", .address = "10.0.0.5/24", .gateway = "10.0.0.5"}),
+            "OPENLAPI_DPDK_GATEWAY=10.0.0.5: that is the address of this task's 0000:af:00.0");
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <chrono>
+
 #include "dataplane/base/file_descriptor.h"
 #include "tests/support/network_namespaces.h"
 
@@ -55,6 +57,42 @@ TEST_F(NetworkInterface, TellsTheHardwareAddressThatItHasNow) {
   EXPECT_EQ(mac("veth1"), std::nullopt) << "it is elsewhere";
   EXPECT_EQ(mac("lo"), std::nullopt);
   EXPECT_EQ(mac(""), std::nullopt);
+}
+
+TEST_F(NetworkInterface, TellsItsNetworkAndTheRouterThere) {
+  const auto network = [&](const char* name) {
+    std::optional<InterfaceNetwork> answer;
+    EXPECT_TRUE(network_.run_in(0, [&] { answer = interface_network(name); }));
+    return answer;
+  };
+  ASSERT_TRUE(network("veth0"));
+  EXPECT_EQ(network("veth0")->address, 0x0a4d0001u);
+  EXPECT_EQ(network("veth0")->bits, 24u);
+  EXPECT_EQ(network("veth0")->gateway, 0u);
+  ASSERT_TRUE(network_.command(0, "ip route add 10.99.0.0/16 via 10.77.0.3"));
+  EXPECT_EQ(network("veth0")->gateway, 0u) << "that leads to one network alone";
+  ASSERT_TRUE(network_.command(0, "ip route add default via 10.77.0.2"));
+  EXPECT_EQ(network("veth0")->gateway, 0x0a4d0002u);
+  EXPECT_FALSE(network("veth1")) << "it is elsewhere";
+  ASSERT_TRUE(network_.command(0, "ip address flush dev veth0"));
+  EXPECT_FALSE(network("veth0"));
+}
+
+TEST_F(NetworkInterface, AsksTheKernelForANeighbour) {
+  ASSERT_TRUE(network_.command(1, "ip link set veth1 address 02:0d:00:00:00:09"));
+  ASSERT_TRUE(network_.command(0, "ip neigh flush dev veth0"));
+  std::optional<MacAddress> mac, absent;
+  ASSERT_TRUE(network_.run_in(0, [&] {
+    EXPECT_FALSE(neighbour_mac("veth0", 0x0a4d0002));
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!mac && std::chrono::steady_clock::now() < end) {
+      look_for_neighbour("veth0", 0x0a4d0002);
+      mac = neighbour_mac("veth0", 0x0a4d0002);
+    }
+    absent = neighbour_mac("veth1", 0x0a4d0002);
+  }));
+  EXPECT_EQ(mac, (MacAddress{2, 13, 0, 0, 0, 9}));
+  EXPECT_FALSE(absent);
 }
 
 TEST_F(NetworkInterface, TellsWhetherItRuns) {

@@ -1,0 +1,112 @@
+// Peers behind a router, and addresses from the kernel. Runs in dpdk-ports of the kind af_packet, whose interfaces
+// dpdk0 and dpdk1 are the ends of two cables; the other ends are taken off the bridge here, and the kernel is the
+// router between them.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/beds/dpdk_bed.h"
+
+namespace openlapi {
+namespace {
+
+using test::arrives;
+using test::ip;
+using test::open_af_packet;
+using test::wait_for;
+
+constexpr std::uint32_t kHere = 0x0a500005, kThere = 0x0a510005;  // 10.80.0.5, 10.81.0.5
+constexpr std::uint32_t kRouterHere = 0x0a500001, kRouterThere = 0x0a510001;
+
+void set(const std::string& interface, const std::string& name, const char* value) {
+  std::ofstream file("/proc/sys/net/ipv4/conf/" + interface + "/" + name);
+  ASSERT_TRUE(file << value << std::flush) << interface << " " << name;
+}
+
+DpdkConfig config_of(std::uint32_t address, std::uint32_t gateway = 0) {
+  DpdkConfig config;
+  config.address = address;
+  config.network.bits = 24;
+  config.network.gateway = gateway;
+  return config;
+}
+
+class DpdkRouter : public testing::Test {
+ protected:
+  // The interfaces of the tasks are in the same network namespace: what comes to them is not for the router.
+  static void SetUpTestSuite() {
+    for (const std::string side : {"0", "1"}) {
+      ip("link set bus" + side + " nomaster");
+      ip("address add 10.8" + side + ".0.1/24 dev bus" + side);
+      set("bus" + side, "forwarding", "1");
+      set("bus" + side, "arp_notify", "1");
+      set("dpdk" + side, "forwarding", "0");
+      set("dpdk" + side, "arp_ignore", "1");
+    }
+  }
+
+  void open(std::uint32_t gateway_there = kRouterThere) {
+    here_ = open_af_packet(0, config_of(kHere, kRouterHere));
+    there_ = open_af_packet(1, config_of(kThere, gateway_there));
+    ASSERT_TRUE(here_ && there_);
+  }
+
+  std::unique_ptr<DpdkTransport> here_, there_;
+  std::string error_;
+};
+
+TEST_F(DpdkRouter, PeersInOtherNetworksAreReachedBehindIt) {
+  ASSERT_NO_FATAL_FAILURE(open());
+  ASSERT_TRUE(here_->add_peer(1, there_->local_address(), error_)) << error_;
+  ASSERT_TRUE(there_->add_peer(0, here_->local_address(), error_)) << error_;
+  EXPECT_TRUE(arrives(*here_, 1, *there_));
+  EXPECT_TRUE(arrives(*there_, 0, *here_));
+  EXPECT_EQ(here_->dpdk_counters().lost_packets, 0u) << "they waited for its answer";
+}
+
+TEST_F(DpdkRouter, ItsNewHardwareAddressIsFollowed) {
+  ASSERT_NO_FATAL_FAILURE(open());
+  ASSERT_TRUE(here_->add_peer(1, there_->local_address(), error_)) << error_;
+  EXPECT_TRUE(arrives(*here_, 1, *there_));
+  ip("link set bus0 address 02:0d:00:00:08:08");
+  EXPECT_TRUE(arrives(*here_, 1, *there_));
+}
+
+TEST_F(DpdkRouter, WithoutOneAPeerInAnotherNetworkIsRefused) {
+  ASSERT_NO_FATAL_FAILURE(open(0));
+  EXPECT_FALSE(there_->add_peer(0, here_->local_address(), error_));
+  EXPECT_EQ(error_,
+            "the peer's DPDK adapter 10.80.0.5 is in another network than this task's, 10.81.0.5/24: "
+            "OPENLAPI_DPDK_GATEWAY can name the router between them");
+}
+
+TEST_F(DpdkRouter, TwoWithOneAddressAreTold) {
+  const auto one = open_af_packet(0, config_of(kHere));
+  const auto other = open_af_packet(1, config_of(kHere));
+  ASSERT_TRUE(one && other);
+  EXPECT_FALSE(one->add_peer(1, other->local_address(), error_));
+  EXPECT_NE(error_.find("02:0d:00:00:00:02 has the address of this task's, 10.80.0.5/24: OPENLAPI_DPDK_ADDRESS"),
+            std::string::npos)
+      << error_;
+}
+
+TEST_F(DpdkRouter, TheKernelsAddressIsTaken) {
+  ip("address add 10.82.0.5/20 dev dpdk0");
+  DpdkConfig config;
+  config.network.of_interface = true;
+  {
+    const auto here = open_af_packet(0, config);
+    ASSERT_TRUE(here);
+    EXPECT_EQ(here->address().end.address, 0x0a520005u);
+  }
+  ip("address flush dev dpdk0");
+  config.devices = {"net_af_packet0,iface=dpdk0"};
+  DpdkSetupError error;
+  EXPECT_EQ(open_dpdk_transport(config, error), nullptr);
+  EXPECT_EQ(error.text,
+            "OPENLAPI_DPDK_ADDRESS=interface: the kernel's interface dpdk0 of DPDK port net_af_packet0 has no IPv4 "
+            "address; allowed is also ADDRESS/BITS, as 10.0.0.5/24");
+}
+
+}  // namespace
+}  // namespace openlapi
