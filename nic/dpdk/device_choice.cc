@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "dataplane/base/whole_number.h"
 #include "nic/dpdk/device_preference.h"
 #include "nic/dpdk/dpdk_module.h"
 #include "nic/dpdk/network_interface.h"
@@ -125,6 +126,8 @@ bool choose_devices(const ModuleRequest& request, const std::vector<PciAdapter>&
                     std::string& reason) {
   const std::vector<std::string> made = named_devices(split_words(request.variable(kArgumentsVariable)));
   config.eal_arguments = request.variable(kArgumentsVariable);
+  config.marks = {.tag = vlan_tag(request.variable(kVlanVariable)),
+                  .dscp = whole_number<std::uint8_t>(request.variable(kDscpVariable)).value_or(0)};
   config.devices.clear();
   for (const std::string& word : split_words(request.device)) {
     config.devices.push_back(device_for(word, adapters, reason));

@@ -65,9 +65,9 @@ bool DpdkTransport::take_buffers(Port& port, std::span<rte_mbuf*> buffers) {
 
 void DpdkTransport::fill(rte_mbuf& buffer, const OutgoingPacket& packet, const Remote& remote) const {
   auto* const frame = rte_pktmbuf_mtod(&buffer, std::byte*);
-  remote.header.write(frame, packet.length);
-  copy_pieces(frame + dpdk::kHeaderLength, packet.pieces);
-  auto length = static_cast<std::uint16_t>(dpdk::kHeaderLength + packet.length);
+  const std::size_t header = remote.header.write(frame, packet.length);
+  copy_pieces(frame + header, packet.pieces);
+  auto length = static_cast<std::uint16_t>(header + packet.length);
   if (length < dpdk::kShortestFrame) {
     std::memset(frame + length, 0, dpdk::kShortestFrame - length);
     length = dpdk::kShortestFrame;
@@ -75,7 +75,7 @@ void DpdkTransport::fill(rte_mbuf& buffer, const OutgoingPacket& packet, const R
   buffer.data_len = length;
   buffer.pkt_len = length;
   if (remote.port->ethernet.sums()) {
-    buffer.l2_len = dpdk::kEthernetHeader;
+    buffer.l2_len = header - dpdk::kHeaderInDatagram;
     buffer.l3_len = 20;
     buffer.ol_flags |= RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_UDP_CKSUM;
   }
@@ -128,8 +128,8 @@ void DpdkTransport::sort(Port& port, rte_mbuf* buffer) {
                                      .ip_good = ip == RTE_MBUF_F_RX_IP_CKSUM_GOOD || port.ethernet.in_memory()};
   const dpdk::FrameView view = dpdk::parse_frame({frame, buffer->data_len}, port.own, verdict);
   if (view.kind == dpdk::FrameKind::packet && udp != RTE_MBUF_F_RX_L4_CKSUM_BAD) [[likely]] {
-    std::byte* data = frame + dpdk::kHeaderLength;
-    const std::uint64_t origin = dpdk::origin_of(frame);
+    std::byte* data = frame + view.tag + dpdk::kHeaderLength;
+    const std::uint64_t origin = dpdk::origin_of(frame + view.tag);
     if (reinterpret_cast<std::uintptr_t>(data) % 8 != 0) [[unlikely]] {
       // The driver began elsewhere; there is room behind the header's beginning.
       std::byte* const aligned = data - reinterpret_cast<std::uintptr_t>(data) % 8;
@@ -140,7 +140,7 @@ void DpdkTransport::sort(Port& port, rte_mbuf* buffer) {
     return;
   }
   if (view.kind == dpdk::FrameKind::arp) {
-    take_arp(port, {frame, buffer->data_len});
+    take_arp(port, {frame + view.tag, buffer->data_len - view.tag});
   } else if (view.kind == dpdk::FrameKind::foreign) {
     ++own_counters_.foreign_frames;
   } else {

@@ -168,12 +168,13 @@ bool DpdkTransport::choose_address(DpdkSetupError& error) {
   local_.end = {.mac = mac,
                 .address = config_.address != 0 ? config_.address : link_local(mac),
                 .port = port,
-                .token = nonzero_random_number<std::uint32_t>()};
+                .token = nonzero_random_number<std::uint32_t>(),
+                .vlan = config_.marks.vlan()};
   for (const auto& port : ports_) {
     port->own = local_.end;
     port->own.mac = port->ethernet.mac();
     std::string reason;
-    const dpdk::PortFault fault = port->ethernet.takes_only(local_.end.address, local_.end.port, reason);
+    const dpdk::PortFault fault = port->ethernet.takes_only(local_.end, reason);
     if (fault != dpdk::PortFault::none) return fail(error, kind_of(fault), reason);
   }
   return true;

@@ -35,6 +35,7 @@ struct DpdkConfig {
   std::string eal_arguments;         // further ones, separated by spaces; those of the task's first transport count
   std::uint32_t address = 0;         // IPv4, as a number; 0: a link-local one that follows from the hardware address
   dpdk::OwnNetwork network{};        // of the address
+  dpdk::FrameMarks marks{};          // of all frames that leave, and the VLAN of those that are taken
   std::uint16_t port = 0;            // UDP; 0: one that nothing else on this machine uses
   std::uint32_t mtu = 0;             // longest IP packet, bytes, at most what the driver takes; 0: the driver's
   std::uint16_t receive_descriptors = 512;

@@ -156,7 +156,7 @@ void DpdkTransport::set_port(Remote& remote, Port& port, const dpdk::MacAddress&
   if (remote.port == nullptr) --without_port_;
   remote.port = &port;
   remote.ends = port.ethernet.ends();
-  remote.header = dpdk::FrameHeader(port.own, end, port.ethernet.sums());
+  remote.header = dpdk::FrameHeader(port.own, end, port.ethernet.sums(), config_.marks);
 }
 
 void DpdkTransport::ask_for_peers() {
@@ -193,9 +193,12 @@ void DpdkTransport::ask_for(std::uint32_t next_hop) {
 void DpdkTransport::send_arp(Port& port, const dpdk::ArpFrame& frame) {
   rte_mbuf* buffer = rte_pktmbuf_alloc(port.ethernet.send_pool());
   if (buffer == nullptr) return;
-  std::memcpy(rte_pktmbuf_mtod(buffer, std::byte*), frame.data(), frame.size());
-  buffer->data_len = frame.size();
-  buffer->pkt_len = frame.size();
+  const std::size_t tag = config_.marks.tag ? dpdk::kTagLength : 0;
+  auto* const bytes = rte_pktmbuf_mtod(buffer, std::byte*);
+  std::memcpy(bytes + tag, frame.data(), frame.size());
+  if (tag != 0) dpdk::insert_tag(bytes, *config_.marks.tag);
+  buffer->data_len = static_cast<std::uint16_t>(tag + frame.size());
+  buffer->pkt_len = buffer->data_len;
   if (!port.ethernet.pollable() || port.ethernet.send({&buffer, 1}) == 0) rte_pktmbuf_free(buffer);
 }
 

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::uint16_t kTypeIpv4 = 0x0800;
 constexpr std::uint16_t kTypeArp = 0x0806;
+constexpr std::uint16_t kTypeTag = 0x8100;
 constexpr std::uint16_t kDontFragment = 0x4000;
 constexpr std::uint8_t kProtocolUdp = 17;
 constexpr std::uint32_t kIpHeader = 20;
@@ -19,6 +20,7 @@ constexpr std::uint32_t kOwnHeader = 6;
 // Offsets in the frame.
 constexpr std::size_t kSource = 6;
 constexpr std::size_t kIp = kEthernetHeader;
+constexpr std::size_t kIpClass = kIp + 1;
 constexpr std::size_t kIpLength = kIp + 2;
 constexpr std::size_t kIpFragment = kIp + 6;
 constexpr std::size_t kIpProtocol = kIp + 9;
@@ -61,6 +63,14 @@ FrameView parse_ipv4(const std::byte* frame, std::size_t room, const FrameEnd& o
   return {FrameKind::packet, length - kHeaderInDatagram};
 }
 
+// What follows the hardware addresses and a tag, read as if the frame began kEtherType before it.
+FrameView parse_content(std::span<const std::byte> frame, const FrameEnd& own, bool mine, bool everybodys,
+                        AdapterVerdict verdict) {
+  const std::uint16_t type = load16(frame.data() + kEtherType);
+  if (type == kTypeIpv4 && mine) return parse_ipv4(frame.data(), frame.size() - kEthernetHeader, own, verdict);
+  return {type == kTypeArp && (mine || everybodys) ? FrameKind::arp : FrameKind::foreign};
+}
+
 }  // namespace
 
 std::string to_text(const MacAddress& mac) {
@@ -94,12 +104,14 @@ std::uint16_t fold(std::uint64_t sum) {
   return static_cast<std::uint16_t>(sum);
 }
 
-FrameHeader::FrameHeader(const FrameEnd& from, const FrameEnd& to, bool adapter_sums) : adapter_sums_(adapter_sums) {
+FrameHeader::FrameHeader(const FrameEnd& from, const FrameEnd& to, bool adapter_sums, const FrameMarks& marks)
+    : adapter_sums_(adapter_sums), tag_(marks.tag) {
   std::byte* const frame = bytes_.data();
   std::memcpy(frame, to.mac.data(), to.mac.size());
   std::memcpy(frame + kSource, from.mac.data(), from.mac.size());
   store16(frame + kEtherType, kTypeIpv4);
   frame[kIp] = std::byte{0x45};
+  frame[kIpClass] = static_cast<std::byte>(marks.dscp << 2);
   store16(frame + kIpFragment, kDontFragment);
   store16(frame + kIpProtocol - 1, 64 << 8 | kProtocolUdp);
   store32(frame + kIpFrom, from.address);
@@ -114,7 +126,23 @@ FrameHeader::FrameHeader(const FrameEnd& from, const FrameEnd& to, bool adapter_
 
 void FrameHeader::come_from(const MacAddress& mac) { std::memcpy(bytes_.data() + kSource, mac.data(), mac.size()); }
 
-void FrameHeader::write(std::byte* frame, std::uint32_t packet) const {
+void insert_tag(std::byte* frame, std::uint16_t tag) {
+  std::memmove(frame, frame + kTagLength, kEtherType);
+  store16(frame + kEtherType, kTypeTag);
+  store16(frame + kEtherType + 2, tag);
+}
+
+std::size_t FrameHeader::write(std::byte* frame, std::uint32_t packet) const {
+  if (tag_) [[unlikely]] {
+    write_untagged(frame + kTagLength, packet);
+    insert_tag(frame, *tag_);
+    return kHeaderLength + kTagLength;
+  }
+  write_untagged(frame, packet);
+  return kHeaderLength;
+}
+
+inline void FrameHeader::write_untagged(std::byte* frame, std::uint32_t packet) const {
   std::memcpy(frame, bytes_.data(), kHeaderLength);
   const std::uint32_t length = packet + kHeaderInDatagram;
   store16(frame + kIpLength, static_cast<std::uint16_t>(length));
@@ -126,14 +154,15 @@ void FrameHeader::write(std::byte* frame, std::uint32_t packet) const {
 FrameView parse_frame(std::span<const std::byte> frame, const FrameEnd& own, AdapterVerdict verdict) {
   if (frame.size() < kEthernetHeader) return {FrameKind::foreign};
   const bool mine = std::memcmp(frame.data(), own.mac.data(), own.mac.size()) == 0;
-  const std::uint16_t type = load16(frame.data() + kEtherType);
-  if (type == kTypeIpv4 && mine) {
-    return parse_ipv4(frame.data(), frame.size() - kEthernetHeader, own, verdict);
-  }
-  if (type == kTypeArp && (mine || std::memcmp(frame.data(), kBroadcast.data(), kBroadcast.size()) == 0)) {
-    return {FrameKind::arp};
-  }
-  return {FrameKind::foreign};
+  const bool everybodys = !mine && std::memcmp(frame.data(), kBroadcast.data(), kBroadcast.size()) == 0;
+  if (load16(frame.data() + kEtherType) != kTypeTag) [[likely]]
+    return parse_content(frame, own, mine, everybodys, verdict);
+  if (frame.size() < kEthernetHeader + kTagLength) return {FrameKind::foreign};
+  const std::uint16_t vlan = load16(frame.data() + kEtherType + 2) & kVlanNumber;
+  if (vlan != 0 && vlan != own.vlan) return {FrameKind::foreign};
+  FrameView view = parse_content(frame.subspan(kTagLength), own, mine, everybodys, verdict);
+  view.tag = kTagLength;
+  return view;
 }
 
 }  // namespace openlapi::dpdk

@@ -9,6 +9,8 @@
 //   44      4      the receiver's token, a random number that only its address tells
 //   48             the packet; frames below 60 bytes are padded with zeros
 //
+// In a VLAN, or with a priority, four bytes follow the hardware addresses: 0x8100, and the priority (3 bits) and the
+// VLAN's number (12 bits, 0: none, the priority alone). An end takes what has its VLAN's number, 0, or no tag.
 // The mark and the token make the packet begin at a multiple of 8 behind an aligned frame, and tell strangers' frames
 // early. They are no protection against somebody who reads the wire.
 #pragma once
@@ -16,6 +18,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -24,12 +27,24 @@ namespace openlapi::dpdk {
 using MacAddress = std::array<std::uint8_t, 6>;
 inline constexpr MacAddress kBroadcast = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 
+inline constexpr std::size_t kTagLength = 4;         // of a VLAN
+inline constexpr std::uint16_t kVlanNumber = 0xfff;  // bits of a tag
+
 // One end of the path that frames take.
 struct FrameEnd {
   MacAddress mac{};
   std::uint32_t address = 0;  // IPv4, as a number: 10.0.0.1 is 0x0a000001
   std::uint16_t port = 0;     // UDP
   std::uint32_t token = 0;
+  std::uint16_t vlan = 0;  // 0: none
+};
+
+// What switches and routers tell frames by.
+struct FrameMarks {
+  std::optional<std::uint16_t> tag{};  // priority << 13 | VLAN
+  std::uint8_t dscp = 0;               // 0 to 63; ECN stays 0: nothing here would heed it
+
+  std::uint16_t vlan() const { return tag.value_or(0) & kVlanNumber; }
 };
 
 inline constexpr std::size_t kEthernetHeader = 14;
@@ -48,20 +63,27 @@ class FrameHeader {
  public:
   FrameHeader() = default;
   // `adapter_sums`: the adapter fills in UDP's checksum and expects the pseudo header's sum in its place.
-  FrameHeader(const FrameEnd& from, const FrameEnd& to, bool adapter_sums = false);
+  FrameHeader(const FrameEnd& from, const FrameEnd& to, bool adapter_sums = false, const FrameMarks& marks = {});
 
   // The end that frames come from has another hardware address.
   void come_from(const MacAddress& mac);
 
-  // Writes the first kHeaderLength bytes of a frame that carries a packet of `packet` bytes.
-  void write(std::byte* frame, std::uint32_t packet) const;
+  // Writes what precedes the packet in a frame that carries one of `packet` bytes. Its length: kHeaderLength, and that
+  // of a tag if there is one.
+  std::size_t write(std::byte* frame, std::uint32_t packet) const;
 
  private:
+  void write_untagged(std::byte* frame, std::uint32_t packet) const;
+
   std::array<std::byte, kHeaderLength> bytes_{};
   std::uint32_t ip_sum_ = 0;      // of the IPv4 header without its length
   std::uint32_t pseudo_sum_ = 0;  // of UDP's pseudo header without the length
   bool adapter_sums_ = false;
+  std::optional<std::uint16_t> tag_;
 };
+
+// Puts a tag of a VLAN into a frame that begins kTagLength bytes later than it will.
+void insert_tag(std::byte* frame, std::uint16_t tag);
 
 enum class FrameKind : std::uint8_t {
   packet,   // for this end
@@ -72,7 +94,8 @@ enum class FrameKind : std::uint8_t {
 
 struct FrameView {
   FrameKind kind = FrameKind::foreign;
-  std::uint32_t length = 0;  // of a packet, which begins at kHeaderLength
+  std::uint32_t length = 0;  // of a packet, which begins at kHeaderLength + tag
+  std::size_t tag = 0;       // bytes that a tag takes: what follows it begins so much later than in other frames
 };
 
 // What the adapter has already checked.
@@ -84,7 +107,8 @@ struct AdapterVerdict {
 // Classifies a frame that arrived at `own`; bytes after the datagram are padding.
 FrameView parse_frame(std::span<const std::byte> frame, const FrameEnd& own, AdapterVerdict verdict = {});
 
-// IncomingPacket::origin of a frame that parse_frame() calls a packet, and the same for an IPv4 address; never 0.
+// IncomingPacket::origin of a frame that parse_frame() calls a packet (without its tag: from FrameView::tag on), and
+// the same for an IPv4 address; never 0.
 std::uint64_t origin_of(const std::byte* frame);
 constexpr std::uint64_t origin_of(std::uint32_t address) { return std::uint64_t{1} << 32 | address; }
 

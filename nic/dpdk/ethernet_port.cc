@@ -459,15 +459,15 @@ void EthernetPort::start_again(std::uint64_t now) {
   next_start_ = now + (start() == 0 ? kConnectionWait : start_wait_);
 }
 
-PortFault EthernetPort::takes_only(std::uint32_t address, std::uint16_t udp_port, std::string& reason) {
+PortFault EthernetPort::takes_only(const FrameEnd& end, std::string& reason) {
   if (!isolated_) return PortFault::none;
   std::string why;
   const ControlLock lock;
-  if (add_flow_rule(id_, address, udp_port, why)) return PortFault::none;
+  if (add_flow_rule(id_, end, why)) return PortFault::none;
   if (shared_) {
     reason = refusal(facts(),
-                     "refuses the flow rule for UDP port " + std::to_string(udp_port) + " of " + ipv4_to_text(address) +
-                         ", by which it would bring this task its packets",
+                     "refuses the flow rule for UDP port " + std::to_string(end.port) + " of " +
+                         ipv4_to_text(end.address) + ", by which it would bring this task its packets",
                      why);
     return PortFault::unusable;
   }

@@ -4,6 +4,7 @@
 #include <rte_flow.h>
 
 #include <cstdlib>
+#include <vector>
 
 #include "nic/dpdk/dpdk_environment.h"
 #include "nic/dpdk/port_sharing.h"
@@ -26,24 +27,28 @@ bool isolate(std::uint16_t port, bool on, std::string& why) {
   return result == 0;
 }
 
-bool add_flow_rule(std::uint16_t port, std::uint32_t address, std::uint16_t udp_port, std::string& why) {
+bool add_flow_rule(std::uint16_t port, const FrameEnd& end, std::string& why) {
   rte_flow_item_ipv4 to{}, all_of_address{};
-  to.hdr.dst_addr = rte_cpu_to_be_32(address);
+  to.hdr.dst_addr = rte_cpu_to_be_32(end.address);
   all_of_address.hdr.dst_addr = UINT32_MAX;
   rte_flow_item_udp port_number{}, all_of_port{};
-  port_number.hdr.dst_port = rte_cpu_to_be_16(udp_port);
+  port_number.hdr.dst_port = rte_cpu_to_be_16(end.port);
   all_of_port.hdr.dst_port = UINT16_MAX;
-  const rte_flow_item pattern[] = {{RTE_FLOW_ITEM_TYPE_ETH, nullptr, nullptr, nullptr},
-                                   {RTE_FLOW_ITEM_TYPE_IPV4, &to, nullptr, &all_of_address},
-                                   {RTE_FLOW_ITEM_TYPE_UDP, &port_number, nullptr, &all_of_port},
-                                   {RTE_FLOW_ITEM_TYPE_END, nullptr, nullptr, nullptr}};
+  rte_flow_item_vlan vlan{}, all_of_vlan{};
+  vlan.tci = rte_cpu_to_be_16(end.vlan);
+  all_of_vlan.tci = rte_cpu_to_be_16(kVlanNumber);
+  std::vector<rte_flow_item> pattern = {{RTE_FLOW_ITEM_TYPE_ETH, nullptr, nullptr, nullptr}};
+  if (end.vlan != 0) pattern.push_back({RTE_FLOW_ITEM_TYPE_VLAN, &vlan, nullptr, &all_of_vlan});
+  pattern.push_back({RTE_FLOW_ITEM_TYPE_IPV4, &to, nullptr, &all_of_address});
+  pattern.push_back({RTE_FLOW_ITEM_TYPE_UDP, &port_number, nullptr, &all_of_port});
+  pattern.push_back({RTE_FLOW_ITEM_TYPE_END, nullptr, nullptr, nullptr});
   const rte_flow_action_queue queue{0};
   const rte_flow_action actions[] = {{RTE_FLOW_ACTION_TYPE_QUEUE, &queue}, {RTE_FLOW_ACTION_TYPE_END, nullptr}};
   rte_flow_attr attributes{};
   attributes.ingress = 1;
   rte_flow_error error{};
-  int result = rte_flow_validate(port, &attributes, pattern, actions, &error);
-  if (result == 0 && rte_flow_create(port, &attributes, pattern, actions, &error) == nullptr) result = rte_errno;
+  int result = rte_flow_validate(port, &attributes, pattern.data(), actions, &error);
+  if (result == 0 && rte_flow_create(port, &attributes, pattern.data(), actions, &error) == nullptr) result = rte_errno;
   if (result != 0) why = words_of(error, result);
   return result == 0;
 }

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <string>
 
+#include "nic/dpdk/ethernet_frame.h"
+
 namespace openlapi::dpdk {
 
 // As DPDK and the kernel report them.
@@ -34,7 +36,7 @@ std::string refusal(const PortFacts& facts, const std::string& refused, const st
 // The port must be stopped.
 bool isolate(std::uint16_t port, bool on, std::string& why);
 
-// Directs packets for this IPv4 address and UDP port to the first queue.
-bool add_flow_rule(std::uint16_t port, std::uint32_t address, std::uint16_t udp_port, std::string& why);
+// Directs packets for the end's IPv4 address and UDP port, in its VLAN if it has one, to the first queue.
+bool add_flow_rule(std::uint16_t port, const FrameEnd& end, std::string& why);
 
 }  // namespace openlapi::dpdk

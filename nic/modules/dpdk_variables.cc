@@ -61,6 +61,18 @@ std::optional<OwnAddress> own_address(std::string_view text) {
   return own;
 }
 
+bool is_vlan(std::string_view text) { return text == "0" || vlan_tag(text).has_value(); }
+
+std::optional<std::uint16_t> vlan_tag(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const bool has_priority = colon != std::string_view::npos;
+  const auto number = whole_number<std::uint16_t>(text.substr(0, colon), 0, 4094);
+  const auto priority =
+      has_priority ? whole_number<std::uint16_t>(text.substr(colon + 1), 0, 7) : std::optional<std::uint16_t>(0);
+  if (!number || !priority || (*number == 0 && !has_priority)) return std::nullopt;
+  return static_cast<std::uint16_t>(*priority << 13 | *number);
+}
+
 bool are_own_addresses(std::string_view text) { return all_are(text, own_address); }
 
 bool are_gateways(std::string_view text) { return all_are(text, machine_address); }

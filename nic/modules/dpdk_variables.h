@@ -40,6 +40,13 @@ constexpr bool same_network(std::uint32_t one, std::uint32_t other, unsigned bit
   return bits == 0 || (one ^ other) >> (32 - bits) == 0;
 }
 
+// NUMBER or NUMBER:PRIORITY, 0 to 4094 and 0 to 7, as a VLAN's tag has them. 0 without a priority is no tag: nothing,
+// as of a text that says neither.
+std::optional<std::uint16_t> vlan_tag(std::string_view text);
+bool is_vlan(std::string_view text);
+
+inline constexpr unsigned kHighestDscp = 63;
+
 bool are_own_addresses(std::string_view text);
 bool are_gateways(std::string_view text);
 

@@ -7,9 +7,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "nic/dpdk/dpdk_transport.h"
@@ -142,6 +144,47 @@ TEST(DpdkLinks, AnInterfaceThatGetsAnotherHardwareAddressIsFollowed) {
   EXPECT_TRUE(arrives(*here, 1, *there)) << "it sends as before";
   ASSERT_TRUE(there->add_peer(0, here->local_address(), error)) << error;
   EXPECT_TRUE(arrives(*there, 0, *here)) << "it receives at its new address";
+}
+
+// `tag`, `dscp`: of frames of the first.
+DpdkConfig marked(PeerIndex self, std::optional<std::uint16_t> tag, std::uint8_t dscp = 0) {
+  DpdkConfig config;
+  config.address = 0x0a4e0001 + self;
+  config.marks = {.tag = tag, .dscp = dscp};
+  return config;
+}
+
+// The bridge passes tags on as they are.
+TEST(DpdkLinks, FramesOfTheOwnVlanAndPriorityTaggedOnesArrive) {
+  constexpr std::uint16_t kPriority = 3 << 13;
+  struct Case {
+    std::optional<std::uint16_t> sent, own;
+    bool arrives;
+  };
+  for (const Case& one :
+       {Case{kPriority | 5, kPriority | 5, true}, Case{kPriority, std::nullopt, true}, Case{kPriority, 5, true},
+        Case{std::nullopt, 5, true}, Case{5, std::nullopt, false}, Case{5, 6, false}}) {
+    const auto here = test::open_af_packet(0, marked(0, one.sent, 26));
+    const auto there = test::open_af_packet(1, marked(1, one.own));
+    ASSERT_TRUE(here && there);
+    std::string error;
+    ASSERT_TRUE(here->add_peer(1, there->local_address(), error)) << error;
+    const std::string text =
+        "sent with " + std::to_string(one.sent.value_or(0)) + " to " + std::to_string(one.own.value_or(0));
+    if (one.arrives) {
+      EXPECT_TRUE(arrives(*here, 1, *there)) << text;
+      continue;
+    }
+    const std::uint64_t before = there->dpdk_counters().foreign_frames;
+    const std::array<std::byte, 8> bytes{};
+    const std::array<ConstBuffer, 1> pieces{{{bytes.data(), bytes.size()}}};
+    const OutgoingPacket packet{pieces, 8};
+    EXPECT_TRUE(wait_for([&] {
+      here->send_burst(1, {&packet, 1});
+      EXPECT_EQ(test::take(*there), 0u) << text;
+      return there->dpdk_counters().foreign_frames >= before + 5;
+    })) << text;
+  }
 }
 
 // Last: the interface keeps its new name.

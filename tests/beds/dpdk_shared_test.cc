@@ -49,6 +49,7 @@ using dpdk::PortFault;
 
 constexpr std::uint32_t kAddress = 0xa9fe0707;  // the task's, 169.254.7.7
 constexpr std::uint16_t kPort = 50'000;
+constexpr dpdk::FrameEnd kEnd{.address = kAddress, .port = kPort};
 constexpr std::uint16_t kPortOfKernel = 5'555;
 constexpr const char* kShared = "net_tap_shared,iface=dtap0,remote=kept";
 constexpr const char* kAlone = "net_tap_alone,iface=dtap1";
@@ -156,9 +157,9 @@ TEST_F(DpdkShared, APortThatTheKernelUsesStaysIsolatedAndIsNotUsed) {
   ASSERT_EQ(port.open({.device = kShared}, reason), PortFault::none) << reason;
   EXPECT_TRUE(port.isolated());
   ASSERT_TRUE(kernel_hears());
-  ASSERT_EQ(port.takes_only(kAddress, kPort, reason), PortFault::none) << reason;
+  ASSERT_EQ(port.takes_only(kEnd, reason), PortFault::none) << reason;
   ASSERT_TRUE(brings_packets(port));
-  EXPECT_EQ(port.takes_only(kAddress, kPort, reason), PortFault::unusable);
+  EXPECT_EQ(port.takes_only(kEnd, reason), PortFault::unusable);
   for (const char* part : {"DPDK port net_tap_shared (driver net_tap", "UDP port 50000 of 169.254.7.7",
                            "The kernel uses this adapter as well", "MP_EUIDEVICE"}) {
     EXPECT_NE(reason.find(part), std::string::npos) << reason;
@@ -225,8 +226,8 @@ TEST_F(DpdkShared, APortOfItsOwnGoesOnWithoutRules) {
   ASSERT_EQ(port.open({.device = kAlone}, reason), PortFault::none) << reason;
   EXPECT_FALSE(port.has_kernels_mac()) << "dtap1 is the other end";
   EXPECT_TRUE(port.isolated());
-  ASSERT_EQ(port.takes_only(kAddress, kPort, reason), PortFault::none) << reason;
-  EXPECT_EQ(port.takes_only(kAddress, kPort, reason), PortFault::none) << reason;
+  ASSERT_EQ(port.takes_only(kEnd, reason), PortFault::none) << reason;
+  EXPECT_EQ(port.takes_only(kEnd, reason), PortFault::none) << reason;
   EXPECT_FALSE(port.isolated());
   EXPECT_TRUE(port.started());
   EXPECT_TRUE(kernel_hears());

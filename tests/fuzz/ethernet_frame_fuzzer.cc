@@ -9,11 +9,11 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace openlapi::dpdk;
-  const FrameEnd own{{0x02, 0x0d, 0, 0, 0, 2}, 0x0a4e0002, 50001, 0xa1b2c3d4};
+  const FrameEnd own{{0x02, 0x0d, 0, 0, 0, 2}, 0x0a4e0002, 50001, 0xa1b2c3d4, 5};
   const auto* bytes = reinterpret_cast<const std::byte*>(data);
   const std::vector<std::byte> frame(bytes, bytes + size);
   const FrameView view = parse_frame(frame, own);
-  if (view.kind == FrameKind::packet) OPENLAPI_CHECK(kHeaderLength + view.length <= frame.size());
+  if (view.kind == FrameKind::packet) OPENLAPI_CHECK(view.tag + kHeaderLength + view.length <= frame.size());
   if (view.kind != FrameKind::packet) OPENLAPI_CHECK(view.length == 0);
   ArpMessage message;
   if (parse_arp_frame(frame, message)) OPENLAPI_CHECK(frame.size() >= 42 && (message.sender_mac[0] & 1) == 0);

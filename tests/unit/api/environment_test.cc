@@ -399,13 +399,14 @@ TEST(Environment, GidsAreChosenByNetworkAndVlan) {
   }
 }
 
-TEST(Environment, DpdkAdaptersHaveAddressesAndRouters) {
+TEST(Environment, DpdkAdaptersHaveAddressesRoutersAndMarks) {
   accepted({{"OPENLAPI_DPDK_ADDRESS", "10.0.0.16+/24 ens1=interface"}, {"OPENLAPI_DPDK_GATEWAY", "10.0.0.1"}});
-  EXPECT_EQ(refused({{"OPENLAPI_DPDK_ADDRESS", "10.0.0.5"}}).message().find("OPENLAPI_DPDK_ADDRESS=10.0.0.5: allowed"),
-            0u);
-  EXPECT_EQ(refused({{"OPENLAPI_DPDK_GATEWAY", "10.0.0.1/24"}}).message(),
-            "OPENLAPI_DPDK_GATEWAY=10.0.0.1/24: allowed is [DEVICE=]ADDRESS, as 10.0.0.1; several with spaces between "
-            "them");
+  accepted({{"OPENLAPI_DPDK_VLAN", "4094:7"}, {"OPENLAPI_DPDK_DSCP", "63"}});
+  EXPECT_EQ(refused({{"OPENLAPI_DPDK_ADDRESS", "10.0.0.5"}}).kind, FailureKind::setting);
+  EXPECT_EQ(refused({{"OPENLAPI_DPDK_GATEWAY", "10.0.0.1/24"}}).kind, FailureKind::setting);
+  EXPECT_EQ(refused({{"OPENLAPI_DPDK_VLAN", "5:8"}}).kind, FailureKind::setting);
+  EXPECT_EQ(refused({{"OPENLAPI_DPDK_DSCP", "64"}}).message(),
+            "OPENLAPI_DPDK_DSCP=64: allowed is a number from 0 to 63");
 }
 
 TEST(EnvironmentReport, ListsEveryVariableOnce) {
@@ -440,7 +441,9 @@ TEST(EnvironmentReport, ListsEveryVariableOnce) {
                                        "OPENLAPI_DIRECT",
                                        "OPENLAPI_DPDK_ADDRESS",
                                        "OPENLAPI_DPDK_ARGUMENTS",
+                                       "OPENLAPI_DPDK_DSCP",
                                        "OPENLAPI_DPDK_GATEWAY",
+                                       "OPENLAPI_DPDK_VLAN",
                                        "OPENLAPI_LIBRARY_FOLDER",
                                        "OPENLAPI_MODULES",
                                        "OPENLAPI_PACKET_AUTH",

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+
 namespace openlapi::dpdk {
 namespace {
 
@@ -31,6 +34,22 @@ TEST(ArpMessage, AnAnswerGoesToWhoAsked) {
   EXPECT_EQ(answer.sender_address, kOther.address);
   EXPECT_EQ(answer.target_mac, kOwn.mac);
   EXPECT_EQ(answer.target_address, kOwn.address);
+}
+
+TEST(ArpMessage, QuestionsInTheOwnVlanAreFoundBehindItsTag) {
+  const ArpFrame question = make_arp_question(kOther, kOwn.address);
+  std::array<std::byte, kShortestFrame + kTagLength> frame{};
+  std::copy(question.begin(), question.end(), frame.begin() + kTagLength);
+  insert_tag(frame.data(), 2 << 13 | 5);
+  EXPECT_EQ(parse_frame(frame, kOwn).kind, FrameKind::foreign);
+  FrameEnd in_vlan = kOwn;
+  in_vlan.vlan = 5;
+  const FrameView view = parse_frame(frame, in_vlan);
+  EXPECT_EQ(view.kind, FrameKind::arp);
+  ArpMessage message;
+  ASSERT_TRUE(parse_arp_frame(std::span(frame).subspan(view.tag), message));
+  EXPECT_EQ(message.target_address, kOwn.address);
+  EXPECT_EQ(message.sender_mac, kOther.mac);
 }
 
 TEST(ArpMessage, WhatIsNoneIsRefused) {

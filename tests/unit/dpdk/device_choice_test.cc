@@ -135,6 +135,20 @@ TEST(DeviceChoice, AddressesAreThoseOfTheDeviceOrOfAll) {
   EXPECT_EQ(of("net_memif0", "10.0.0.5/24", "", 5).address, 0xa9fe0105u) << "a network of two";
 }
 
+TEST(DeviceChoice, FramesAreMarkedAsTheVariablesSay) {
+  ModuleRequest request = request_of({.device = "af:00.0"});
+  request.variables[std::string(kVlanVariable)] = "5:3";
+  request.variables[std::string(kDscpVariable)] = "26";
+  DpdkConfig config;
+  std::string reason;
+  ASSERT_TRUE(choose_devices(request, kAdapters, config, reason)) << reason;
+  EXPECT_EQ(config.marks.tag, 3 << 13 | 5);
+  EXPECT_EQ(config.marks.vlan(), 5);
+  EXPECT_EQ(config.marks.dscp, 26);
+  EXPECT_EQ(chosen({.device = "af:00.0"}).marks.tag, std::nullopt);
+  EXPECT_EQ(chosen({.device = "af:00.0"}).marks.dscp, 0);
+}
+
 TEST(DeviceChoice, AnAddressOutsideOfItsNetworkIsRefused) {
   const std::string reason = refused({.device = "af:00.0", .task = 250, .address = "10.0.0.16+/24"});
   EXPECT_EQ(reason,

@@ -41,6 +41,17 @@ TEST(DpdkVariables, WhatIsNoMachinesAddressIsRefused) {
   for (const char* wrong : {"", "10.0.0.1/24", "ens1=", "255.255.255.255"}) EXPECT_FALSE(are_gateways(wrong)) << wrong;
 }
 
+TEST(DpdkVariables, VlansAndPriorities) {
+  EXPECT_EQ(vlan_tag("5"), 5);
+  EXPECT_EQ(vlan_tag("4094:7"), 7 << 13 | 4094);
+  EXPECT_EQ(vlan_tag("0:3"), 3 << 13) << "the priority alone";
+  EXPECT_EQ(vlan_tag("0:0"), 0) << "a tag all the same";
+  EXPECT_EQ(vlan_tag("0"), std::nullopt) << "no tag";
+  EXPECT_EQ(vlan_tag(""), std::nullopt);
+  EXPECT_TRUE(is_vlan("0") && is_vlan("5") && is_vlan("0:3"));
+  for (const char* wrong : {"", "4095", "5:8", "5:", ":3", "-1", "0x5", "5:3:1"}) EXPECT_FALSE(is_vlan(wrong)) << wrong;
+}
+
 TEST(DpdkVariables, Networks) {
   EXPECT_TRUE(same_network(0x0a000005, 0x0a0000fe, 24));
   EXPECT_FALSE(same_network(0x0a000005, 0x0a000105, 24));

@@ -33,6 +33,51 @@ TEST(EthernetFrame, HeadersByteByByte) {
   EXPECT_EQ(make_frame(8), expected);
 }
 
+std::vector<std::byte> make_tagged_frame(std::uint16_t tag, std::uint32_t packet) {
+  std::vector<std::byte> frame(kHeaderLength + kTagLength + packet, std::byte{0x5a});
+  EXPECT_EQ(FrameHeader(kFrom, kTo, false, {.tag = tag}).write(frame.data(), packet), kHeaderLength + kTagLength);
+  return frame;
+}
+
+TEST(EthernetFrame, ATagFollowsTheHardwareAddresses) {
+  std::vector<std::byte> expected = make_frame(8);
+  const std::vector<std::byte> tag = bytes_of({0x81, 0x00, 0x60, 0x05});  // priority 3, VLAN 5
+  expected.insert(expected.begin() + 12, tag.begin(), tag.end());
+  EXPECT_EQ(make_tagged_frame(3 << 13 | 5, 8), expected);
+}
+
+TEST(EthernetFrame, TheDscpIsInTheIpHeaderAndItsChecksum) {
+  std::vector<std::byte> frame(kHeaderLength + 8);
+  FrameHeader(kFrom, kTo, false, {.dscp = 26}).write(frame.data(), 8);
+  EXPECT_EQ(frame[15], std::byte{26 << 2}) << "ECN is 0";
+  EXPECT_EQ(parse_frame(frame, kTo).kind, FrameKind::packet);
+}
+
+TEST(EthernetFrame, PriorityTaggedFramesAndThoseOfTheOwnVlanAreTaken) {
+  FrameEnd in_vlan = kTo;
+  in_vlan.vlan = 5;
+  for (const std::uint16_t priority : {0, 1, 7}) {
+    const auto tag = static_cast<std::uint16_t>(priority << 13);
+    for (const FrameEnd& end : {kTo, in_vlan}) {
+      const FrameView view = parse_frame(make_tagged_frame(tag, 9), end);
+      EXPECT_EQ(view.kind, FrameKind::packet) << "VLAN 0 is none";
+      EXPECT_EQ(view.length, 9u);
+      EXPECT_EQ(view.tag, kTagLength);
+    }
+    EXPECT_EQ(parse_frame(make_tagged_frame(tag | 5, 9), in_vlan).kind, FrameKind::packet);
+    EXPECT_EQ(parse_frame(make_tagged_frame(tag | 5, 9), kTo).kind, FrameKind::foreign);
+    EXPECT_EQ(parse_frame(make_tagged_frame(tag | 6, 9), in_vlan).kind, FrameKind::foreign);
+    EXPECT_EQ(parse_frame(make_tagged_frame(tag | 0x105, 9), in_vlan).kind, FrameKind::foreign);
+  }
+  EXPECT_EQ(parse_frame(make_frame(9), in_vlan).kind, FrameKind::packet) << "the switch has taken the tag off";
+  EXPECT_EQ(parse_frame(make_frame(9), in_vlan).tag, 0u);
+  const std::vector<std::byte> frame = make_tagged_frame(5, 100);
+  EXPECT_EQ(origin_of(frame.data() + kTagLength), origin_of(kFrom.address));
+  for (std::size_t length = 0; length < frame.size(); ++length) {
+    EXPECT_NE(parse_frame(std::span(frame).first(length), in_vlan).kind, FrameKind::packet) << length;
+  }
+}
+
 TEST(EthernetFrame, ComesFromTheHardwareAddressThatItsEndHasNow) {
   FrameEnd moved = kFrom;
   moved.mac = {0x02, 0x0d, 0, 0, 1, 1};
