@@ -20,6 +20,7 @@
 
 #include "nic/dpdk/dpdk_environment.h"
 #include "nic/dpdk/ethernet_port.h"
+#include "nic/dpdk/huge_pages.h"
 
 namespace {
 
@@ -234,8 +235,9 @@ int main(int count, char** words) {
   preference.device = device;
   preference.mtu = 9000;  // buffers for whatever the port was made for
   std::string reason;
+  const openlapi::dpdk::HugePageTurn turn;
   if (!openlapi::dpdk::start_environment(arguments == nullptr ? "" : arguments, EthernetPort::memory_for(preference),
-                                         reason) ||
+                                         turn.held(), reason) ||
       bench.port.open(preference, reason) != openlapi::dpdk::PortFault::none) {
     fail(reason);
   }

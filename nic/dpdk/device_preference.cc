@@ -33,13 +33,12 @@ void add_memory(const std::vector<std::string>& users, const EnvironmentFacts& f
                 std::vector<std::string>& result) {
   const bool decided = any_of(users, {"--in-memory", "--no-huge", "--huge-dir", "--huge-unlink", "--legacy-mem"});
   const bool sized = any_of(users, {"-m", "--socket-mem"});
-  const bool huge = facts.free_huge_bytes >= facts.needed_bytes && facts.needed_bytes != 0;
-  if (!decided && huge) {
+  if (!decided && facts.huge_pages_suffice) {
     result.emplace_back("--in-memory");
   } else if (!decided) {
     result.emplace_back("--no-huge");
   }
-  const bool ordinary = (!decided && !huge) || any_of(users, {"--no-huge"});
+  const bool ordinary = (!decided && !facts.huge_pages_suffice) || any_of(users, {"--no-huge"});
   if (ordinary && !any_of(users, {"--no-shconf"})) result.emplace_back("--no-shconf");
   if (ordinary && !sized) {
     result.emplace_back("-m");

@@ -40,10 +40,10 @@ std::string memif_of_instance(std::string_view device, std::uint32_t instance);
 
 // EAL's arguments for this process: the user's, completed with defaults for what they leave open.
 struct EnvironmentFacts {
-  std::uint64_t free_huge_bytes = 0;  // free huge pages
-  std::uint64_t needed_bytes = 0;     // for packets and queues
-  unsigned processor = 0;             // one that this process may use
-  std::string unique_name;            // shared with no other process
+  bool huge_pages_suffice = false;
+  std::uint64_t needed_bytes = 0;  // for packets and queues
+  unsigned processor = 0;          // one that this process may use
+  std::string unique_name;         // shared with no other process
 };
 std::vector<std::string> eal_arguments(const std::vector<std::string>& users, const EnvironmentFacts& facts);
 

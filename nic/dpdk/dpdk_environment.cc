@@ -1,6 +1,5 @@
 #include "nic/dpdk/dpdk_environment.h"
 
-#include <dirent.h>
 #include <rte_alarm.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -14,12 +13,12 @@
 #include <cstdio>
 #include <cstring>
 #include <deque>
-#include <fstream>
 #include <future>
 #include <mutex>
 #include <thread>
 
 #include "nic/dpdk/device_preference.h"
+#include "nic/dpdk/huge_pages.h"
 
 namespace openlapi::dpdk {
 namespace {
@@ -74,22 +73,6 @@ void keep_what_is_logged() {
   rte_openlog_stream(stream);
 }
 
-std::uint64_t free_huge_bytes() {
-  std::uint64_t bytes = 0;
-  const std::string folder = "/sys/kernel/mm/hugepages";
-  DIR* const sizes = opendir(folder.c_str());
-  if (sizes == nullptr) return 0;
-  while (const dirent* entry = readdir(sizes)) {
-    unsigned long kibibytes = 0;
-    std::uint64_t pages = 0;
-    if (std::sscanf(entry->d_name, "hugepages-%lukB", &kibibytes) != 1) continue;
-    std::ifstream(folder + "/" + entry->d_name + "/free_hugepages") >> pages;
-    bytes += pages * kibibytes * 1024;
-  }
-  closedir(sizes);
-  return bytes;
-}
-
 unsigned first_processor() {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 0;
@@ -129,7 +112,8 @@ void start(Environment& the, std::uint64_t free_huge) {
 
 }  // namespace
 
-bool start_environment(const std::string& arguments, std::uint64_t needed_bytes, std::string& reason) {
+bool start_environment(const std::string& arguments, std::uint64_t needed_bytes, bool may_take_huge,
+                       std::string& reason) {
   Environment& the = environment();
   const std::lock_guard lock(the.control);
   if (the.process != 0 && the.process != getpid()) {
@@ -143,7 +127,7 @@ bool start_environment(const std::string& arguments, std::uint64_t needed_bytes,
     }
   }
   const std::uint64_t free_huge = free_huge_bytes();
-  the.words = eal_arguments(users, {.free_huge_bytes = free_huge,
+  the.words = eal_arguments(users, {.huge_pages_suffice = may_take_huge && huge_pages_hold(needed_bytes),
                                     .needed_bytes = needed_bytes,
                                     .processor = first_processor(),
                                     .unique_name = "openlapi-" + std::to_string(getpid())});

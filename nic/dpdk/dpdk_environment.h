@@ -10,8 +10,10 @@
 namespace openlapi::dpdk {
 
 // Starts EAL, or finds it running; only the first call's arguments count. If starting fails once, every later call
-// fails with the same reason. Must not be called in a process that was forked from one in which EAL runs. Thread-safe.
-bool start_environment(const std::string& arguments, std::uint64_t needed_bytes, std::string& reason);
+// fails with the same reason. `may_take_huge`: it is this task's turn (HugePageTurn). Must not be called in a process
+// that was forked from one in which EAL runs. Thread-safe.
+bool start_environment(const std::string& arguments, std::uint64_t needed_bytes, bool may_take_huge,
+                       std::string& reason);
 
 // Whether its memory lies in huge pages.
 bool has_huge_pages();

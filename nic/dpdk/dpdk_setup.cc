@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "dataplane/base/clock.h"
 #include "dataplane/base/random_number.h"
 #include "nic/dpdk/dpdk_environment.h"
 #include "nic/dpdk/dpdk_transport.h"
+#include "nic/dpdk/huge_pages.h"
 #include "nic/dpdk/thread_data.h"
 
 namespace openlapi {
@@ -109,11 +111,13 @@ bool DpdkTransport::open(DpdkSetupError& error) {
     memory += dpdk::EthernetPort::memory_for(preference_for(config_, device));
   }
   std::string reason;
-  if (!dpdk::start_environment(config_.eal_arguments, memory, reason)) {
+  std::optional<dpdk::HugePageTurn> turn(std::in_place);
+  if (!dpdk::start_environment(config_.eal_arguments, memory, turn->held(), reason)) {
     return fail(error, Kind::no_environment, reason);
   }
   held_.resize(config_.held_packets);
   if (!open_ports(error)) return false;
+  turn.reset();
   if (!choose_address(error)) return false;
   if (!make_wake(error)) return false;
   wait_for_links();

@@ -112,7 +112,7 @@ class DpdkShared : public testing::Test {
     command("ip -n far neighbour add 169.254.7.7 dev end lladdr $(cat /sys/class/net/kept/address)");
     command("ip -n far route add 169.254.0.0/16 dev end");
     std::string reason;
-    ASSERT_TRUE(dpdk::start_environment("--no-huge --no-pci -m 256", 0, reason)) << reason;
+    ASSERT_TRUE(dpdk::start_environment("--no-huge --no-pci -m 256", 0, false, reason)) << reason;
   }
 
   // As adapters are that the kernel uses. The driver (DPDK 22.11) takes all that comes to `kept` as soon as it is made,

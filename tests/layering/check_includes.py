@@ -136,7 +136,7 @@ ONLY_IN = [
      "sockets", ["nic/modules/verbs_variables.cc", "nic/verbs/interface_vlan.cc", "nic/links/", "nic/udp/", "nic/dpdk/client_connection.cc", "nic/dpdk/held_port.cc", "nic/dpdk/network_interface.cc",
                  "nic/dpdk/packet_ring.cc",
                  "control/", "shm/", "bench/", "samples/", "tests/"]),
-    (r"sys/mman\.h", "memory maps", ["shm/", "nic/udp/udp_setup", "nic/dpdk/dpdk_setup", "nic/verbs/registered_memory",
+    (r"sys/mman\.h", "memory maps", ["shm/", "nic/udp/udp_setup", "nic/dpdk/dpdk_setup", "nic/dpdk/huge_pages", "nic/verbs/registered_memory",
                                      "nic/verbs/memory_monitor", "api/rpi/lapi/transfer_memory", "api/rpi/lapi/aligned_calls",
                                      "control/job/pmix/",
                                      "control/client/", "control/daemon/adapters/", "api/arguments/argument_checks.cc", "bench/", "tests/"]),

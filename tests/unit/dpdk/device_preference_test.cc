@@ -13,8 +13,9 @@ bool has(const Words& words, const std::string& word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-const EnvironmentFacts kNoHuge{.free_huge_bytes = 0, .needed_bytes = 10 << 20, .processor = 3, .unique_name = "u"};
-const EnvironmentFacts kHuge{.free_huge_bytes = 64 << 20, .needed_bytes = 10 << 20, .processor = 0, .unique_name = "u"};
+const EnvironmentFacts kNoHuge{
+    .huge_pages_suffice = false, .needed_bytes = 10 << 20, .processor = 3, .unique_name = "u"};
+const EnvironmentFacts kHuge{.huge_pages_suffice = true, .needed_bytes = 10 << 20, .processor = 0, .unique_name = "u"};
 
 TEST(DevicePreference, NamesAndArguments) {
   EXPECT_EQ(name_of("net_memif0,role=server,id=0"), "net_memif0");
