@@ -21,11 +21,21 @@ std::string made_device(const std::vector<std::string>& made, const std::string&
 
 // As DPDK names it; empty: `reason` says why it cannot be used.
 std::string device_for(const std::string& word, const std::vector<PciAdapter>& adapters, std::string& reason) {
-  if (is_virtual(word)) return word;
   const std::string name(name_of(word));
-  if (const std::string address = pci_address(name); !address.empty()) return address + word.substr(name.size());
-  const auto adapter =
-      std::find_if(adapters.begin(), adapters.end(), [&](const PciAdapter& other) { return other.interface == word; });
+  if (begins_with_any(word, {"net_af_packet"}) && !packet_sockets_allowed()) {
+    reason = name + ": " + kNoPacketSockets;
+    return {};
+  }
+  if (is_virtual(word)) return word;
+  const std::string address = pci_address(name);
+  const auto adapter = std::find_if(adapters.begin(), adapters.end(), [&](const PciAdapter& other) {
+    return address.empty() ? other.interface == word : other.address == address;
+  });
+  if (adapter != adapters.end() && !adapter->lacks.empty()) {
+    reason = word + ": " + adapter->lacks;
+    return {};
+  }
+  if (!address.empty()) return address + word.substr(name.size());
   if (adapter != adapters.end() && adapter->shared()) return adapter->address;
   if (adapter != adapters.end() || interface_mtu(word) != 0) {
     reason = "'" + word + "' is driven by the kernel" +
@@ -43,15 +53,19 @@ std::string device_for(const std::string& word, const std::vector<PciAdapter>& a
 bool next_given(const ModuleRequest& request, const std::vector<PciAdapter>& adapters, DpdkConfig& config,
                 std::string& reason) {
   std::vector<std::string> given;
+  std::string lacking;
   for (const PciAdapter& adapter : adapters) {
-    if (adapter.given()) given.push_back(adapter.address);
+    if (adapter.given() && adapter.lacks.empty()) given.push_back(adapter.address);
+    if (adapter.given() && !adapter.lacks.empty() && lacking.empty()) lacking = adapter.address + ": " + adapter.lacks;
   }
   const std::size_t number = (request.instance - 1) * request.local_tasks + request.local_number;
   if (number < given.size()) {
     config.devices = {given[number]};
     return true;
   }
-  if (given.empty()) {
+  if (given.empty() && !lacking.empty()) {
+    reason = "of the adapters that are bound to DPDK none can be used; " + lacking;
+  } else if (given.empty()) {
     reason =
         "no adapter of this machine was given to DPDK (bound to vfio-pci), and neither MP_EUIDEVICE nor "
         "OPENLAPI_DPDK_ARGUMENTS names a device";

@@ -17,7 +17,10 @@ ModuleDevice described(const PciAdapter& adapter) {
   device.kernel_name = adapter.interface.empty() ? adapter.address : adapter.interface;
   device.state = adapter.driver.empty() ? "no driver" : "driver " + adapter.driver;
   if (!adapter.interface.empty()) device.state += ", interface " + adapter.interface;
-  if (adapter.given() || adapter.shared()) return device;
+  if (adapter.given() || adapter.shared()) {
+    device.reason = adapter.lacks;
+    return device;
+  }
   device.reason = "it is not given to DPDK: bind it to vfio-pci (dpdk-devbind.py -b vfio-pci " + adapter.address + ")";
   return device;
 }
@@ -37,6 +40,11 @@ ModuleDevice made(const std::string& arguments, const std::vector<PciAdapter>& a
     device.kernel_name = argument_of(arguments, "iface");
   }
   device.state = "made by OPENLAPI_DPDK_ARGUMENTS";
+  if (begins_with_any(device.name, {"net_af_packet"}) && !packet_sockets_allowed()) {
+    device.reason = kNoPacketSockets;
+    device.chosen = device.eligible = false;
+    return device;
+  }
   const bool is_on_interface = interface_mtu(device.kernel_name) != 0;
   if (!is_on_interface) return device;
   device.eligible = interface_runs(device.kernel_name);
@@ -68,7 +76,7 @@ std::vector<ModuleDevice> list_devices(const ModuleRequest& request, const std::
   std::size_t given = 0;
   for (const PciAdapter& adapter : adapters) {
     ModuleDevice& device = devices.emplace_back(described(adapter));
-    if (!adapter.given()) continue;
+    if (!adapter.given() || !adapter.lacks.empty()) continue;
     device.chosen = given == 0;
     device.eligible = given++ % request.local_tasks == request.local_number;
   }

@@ -112,6 +112,8 @@ std::optional<MacAddress> interface_mac(const std::string& name) {
   return mac;
 }
 
+bool packet_sockets_allowed() { return FileDescriptor(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0)).is_open(); }
+
 bool interface_runs(const std::string& name) {
   ifreq answer{};
   if (!ask(name, SIOCGIFFLAGS, answer)) return false;

@@ -32,6 +32,11 @@ std::optional<InterfaceNetwork> interface_network(const std::string& name);
 std::optional<MacAddress> neighbour_mac(const std::string& name, std::uint32_t address);
 void look_for_neighbour(const std::string& name, std::uint32_t address);
 
+// Whether this thread has the right for packet sockets in its network namespace (CAP_NET_RAW).
+bool packet_sockets_allowed();
+inline constexpr const char* kNoPacketSockets =
+    "this task lacks the right CAP_NET_RAW (of root, or by setcap cap_net_raw+ep for the program)";
+
 // Whether it is up and has a carrier.
 bool interface_runs(const std::string& name);
 

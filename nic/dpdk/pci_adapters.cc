@@ -1,9 +1,15 @@
 #include "nic/dpdk/pci_adapters.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+
+#include "nic/dpdk/network_interface.h"
 
 namespace openlapi::dpdk {
 namespace {
@@ -33,13 +39,27 @@ std::string interface_of(const fs::path& device) {
   return name;
 }
 
+// A driver that programs share an adapter with takes flow rules only of who may send anything.
+std::string lacks(const PciAdapter& adapter, const fs::path& device, const fs::path& groups) {
+  if (adapter.shared() && !packet_sockets_allowed()) return kNoPacketSockets;
+  std::error_code missing;
+  const fs::path group = fs::read_symlink(device / "iommu_group", missing).filename();
+  if (adapter.driver != "vfio-pci" || group.empty()) return {};
+  const fs::path file = groups / group;
+  if (access(file.c_str(), R_OK | W_OK) == 0) return {};
+  const int error = errno;
+  // A machine without an IOMMU has it under another name.
+  if (access((groups / ("noiommu-" + group.string())).c_str(), R_OK | W_OK) == 0) return {};
+  return "this task may not open " + file.string() + ": " + std::strerror(error);
+}
+
 }  // namespace
 
 bool PciAdapter::given() const { return is_any(driver, {"vfio-pci", "uio_pci_generic", "igb_uio"}); }
 
 bool PciAdapter::shared() const { return is_any(driver, {"mlx5_core", "mlx4_core"}); }
 
-std::vector<PciAdapter> list_pci_adapters(const std::string& folder) {
+std::vector<PciAdapter> list_pci_adapters(const std::string& folder, const std::string& groups) {
   std::vector<PciAdapter> adapters;
   std::error_code missing;
   for (const auto& entry : fs::directory_iterator(folder, missing)) {
@@ -48,6 +68,7 @@ std::vector<PciAdapter> list_pci_adapters(const std::string& folder) {
     if (!kind.starts_with(kEthernetClass)) continue;
     const fs::path driver = fs::read_symlink(entry.path() / "driver", missing);
     adapters.push_back({entry.path().filename(), driver.filename(), interface_of(entry.path())});
+    adapters.back().lacks = lacks(adapters.back(), entry.path(), groups);
   }
   std::sort(adapters.begin(), adapters.end(),
             [](const PciAdapter& one, const PciAdapter& other) { return one.address < other.address; });

@@ -11,14 +11,18 @@ struct PciAdapter {
   std::string driver;     // the kernel's; empty: none
   std::string interface;  // the kernel's network interface on it; empty: none
 
+  std::string lacks{};  // why this task may not use it, of those that are given or shared; empty: it may
+
   bool given() const;   // to user programs: bound to a driver such as vfio-pci
   bool shared() const;  // bifurcated: DPDK drives it together with the kernel
 };
 
 inline constexpr const char* kPciDevices = "/sys/bus/pci/devices";
 
-// Sorted by address. `folder` is kPciDevices except in tests.
-std::vector<PciAdapter> list_pci_adapters(const std::string& folder);
+inline constexpr const char* kVfioGroups = "/dev/vfio";
+
+// Sorted by address. The folders are those above except in tests.
+std::vector<PciAdapter> list_pci_adapters(const std::string& folder, const std::string& groups = kVfioGroups);
 
 // Whether `address` is one of these adapters and is given to programs. False for anything that is no PCI address.
 bool is_given(const std::string& address, const std::vector<PciAdapter>& adapters);

@@ -135,6 +135,16 @@ TEST(DeviceChoice, AddressesAreThoseOfTheDeviceOrOfAll) {
   EXPECT_EQ(of("net_memif0", "10.0.0.5/24", "", 5).address, 0xa9fe0105u) << "a network of two";
 }
 
+TEST(DeviceChoice, AnAdapterThatThisTaskMayNotUseIsLeftOut) {
+  std::vector<PciAdapter> adapters = kAdapters;
+  adapters[2].lacks = "no right";
+  EXPECT_EQ(chosen({}, adapters).devices, Names{"0000:af:00.1"});
+  EXPECT_EQ(refused({.device = "af:00.0,x=1"}, adapters), "af:00.0,x=1: no right");
+  adapters[1].lacks = adapters[3].lacks = "nor there";
+  EXPECT_EQ(refused({.device = "ens1"}, adapters), "ens1: nor there");
+  EXPECT_EQ(refused({}, adapters), "of the adapters that are bound to DPDK none can be used; 0000:af:00.0: no right");
+}
+
 TEST(DeviceChoice, FramesAreMarkedAsTheVariablesSay) {
   ModuleRequest request = request_of({.device = "af:00.0"});
   request.variables[std::string(kVlanVariable)] = "5:3";

@@ -81,5 +81,25 @@ TEST(PciAddress, WithAndWithoutItsDomain) {
   }
 }
 
+TEST_F(PciFolder, AnAdapterWhoseGroupMayNotBeOpenedLacksThat) {
+  add("0000:af:00.0", "0x020000", "vfio-pci");
+  add("0000:af:00.1", "0x020000", "vfio-pci");
+  add("0000:af:00.2", "0x020000", "vfio-pci");
+  for (const char* number : {"0", "1", "2"}) {
+    const fs::path group = devices() / ".." / "groups" / ("4" + std::string(number));
+    fs::create_directories(group);
+    fs::create_directory_symlink(group, devices() / ("0000:af:00." + std::string(number)) / "iommu_group");
+  }
+  const fs::path groups = devices() / ".." / "vfio";
+  fs::create_directories(groups);
+  std::ofstream(groups / "41") << "a file that can be opened";
+  std::ofstream(groups / "noiommu-42") << "another one";
+  const std::vector<PciAdapter> adapters = list_pci_adapters(devices(), groups);
+  ASSERT_EQ(adapters.size(), 3u);
+  EXPECT_EQ(adapters[0].lacks, "this task may not open " + (groups / "40").string() + ": No such file or directory");
+  EXPECT_EQ(adapters[1].lacks, "");
+  EXPECT_EQ(adapters[2].lacks, "");
+}
+
 }  // namespace
 }  // namespace openlapi::dpdk
