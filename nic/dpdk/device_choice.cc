@@ -123,12 +123,17 @@ bool choose_address(const ModuleRequest& request, const std::vector<PciAdapter>&
 }
 
 // The least that the devices carry, and no more than the user wants of a packet. 0: the driver's.
-std::uint32_t mtu_for(const DpdkConfig& config, const std::vector<std::string>& made, std::uint32_t packet_size) {
+std::uint32_t mtu_for(const DpdkConfig& config, const std::vector<std::string>& made,
+                      const std::vector<PciAdapter>& adapters, std::uint32_t packet_size) {
   std::uint32_t mtu = packet_size == 0 ? 0 : std::min(packet_size + kHeaderInDatagram, kLargestMtu);
   for (const std::string& device : config.devices) {
     const std::string arguments = made_device(made, device);
     const std::string& whole = arguments.empty() ? device : arguments;
-    const std::uint32_t carries = mtu_of(whole, interface_mtu(argument_of(whole, "iface")), !arguments.empty());
+    const auto adapter = std::ranges::find(adapters, pci_address(std::string(name_of(device))), &PciAdapter::address);
+    const bool shared = adapter != adapters.end() && adapter->shared();
+    const std::uint32_t carries = shared
+                                      ? interface_mtu(adapter->interface)
+                                      : mtu_of(whole, interface_mtu(argument_of(whole, "iface")), !arguments.empty());
     if (carries != 0) mtu = mtu == 0 ? std::min(carries, kLargestMtu) : std::min(mtu, carries);
   }
   return mtu;
@@ -151,7 +156,7 @@ bool choose_devices(const ModuleRequest& request, const std::vector<PciAdapter>&
     for (const std::string& device : made) config.devices.emplace_back(name_of(device));
   }
   if (config.devices.empty() && !next_given(request, adapters, config, reason)) return false;
-  config.mtu = mtu_for(config, made, request.packet_size);
+  config.mtu = mtu_for(config, made, adapters, request.packet_size);
   for (std::string& device : config.devices) {
     const std::string whole = made_device(made, device);
     if (is_memif(device) && request.instance > 1) {

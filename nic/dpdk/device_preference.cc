@@ -79,6 +79,12 @@ std::uint32_t mtu_of(std::string_view device, std::uint32_t interface_mtu, bool 
   return made || has_argument(device, "framesz") ? std::min(interface_mtu, mtu_in(device, "framesz")) : interface_mtu;
 }
 
+std::uint32_t mtu_of_port(const MtuFacts& facts) {
+  std::uint32_t mtu = std::min(facts.wanted != 0 ? facts.wanted : kUsualMtu, facts.most);
+  if (facts.kernel != 0) mtu = std::min(mtu, facts.kernel);
+  return std::max(mtu, facts.least);
+}
+
 bool is_memif(std::string_view device) { return device.starts_with("net_memif"); }
 
 bool is_memif_client(std::string_view arguments) {

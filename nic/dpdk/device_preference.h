@@ -25,6 +25,15 @@ std::string argument_of(std::string_view device, std::string_view key);  // empt
 // the device exists with exactly these arguments; otherwise completed() adds what is missing.
 std::uint32_t mtu_of(std::string_view device, std::uint32_t interface_mtu, bool made);
 
+// The longest IP packet of a port whose driver tells what it can do.
+struct MtuFacts {
+  std::uint32_t wanted = 0;  // 0: nothing in particular
+  std::uint32_t least = 0;   // of the driver
+  std::uint32_t most = 65535;
+  std::uint32_t kernel = 0;  // of the kernel's interface on a shared port, which stays as it is; 0: it is not shared
+};
+std::uint32_t mtu_of_port(const MtuFacts& facts);
+
 // Adds what drivers need for frames of this MTU unless the user has said it: memif's buffer size, af_packet's frame
 // size.
 std::string completed(std::string_view device, std::uint32_t mtu);

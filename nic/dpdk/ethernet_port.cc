@@ -281,12 +281,16 @@ PortFault EthernetPort::configure(const PortPreference& preference, std::string&
   const bool knows = !(is_virtual(name_) && info.max_rx_pktlen <= kUsualFrame);
   const std::uint32_t most =
       std::min<std::uint32_t>(info.max_mtu, info.max_rx_pktlen - std::min(info.max_rx_pktlen, kFrameOverhead));
-  if (preference.mtu != 0 && knows)
-    wanted.rxmode.mtu = std::max<std::uint32_t>(std::min(preference.mtu, most), info.min_mtu);
+  const std::uint32_t kernel = shared_ ? interface_mtu(kernel_interface_) : 0;
+  const std::uint32_t mtu =
+      mtu_of_port({.wanted = preference.mtu, .least = info.min_mtu, .most = most, .kernel = kernel});
+  if (knows) wanted.rxmode.mtu = mtu;
   if (int error = rte_eth_dev_configure(id_, 1, 1, &wanted); error != 0) {
     reason = described("cannot configure DPDK port", name_, error);
     return PortFault::unusable;
   }
+  // Some drivers (ENA) tell the adapter only then. Of a shared port it would be the kernel's interface that changes.
+  if (knows && !shared_ && preference.mtu != 0) rte_eth_dev_set_mtu(id_, static_cast<std::uint16_t>(mtu));
   std::uint16_t drivers = kUsualMtu;
   rte_eth_dev_get_mtu(id_, &drivers);
   mtu_ = std::min(preference.mtu != 0 && !knows ? preference.mtu : drivers, kLargestMtu);

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -25,6 +26,7 @@
 
 #include "nic/dpdk/dpdk_environment.h"
 #include "nic/dpdk/dpdk_transport.h"
+#include "nic/dpdk/network_interface.h"
 
 namespace {
 
@@ -186,6 +188,27 @@ TEST_F(DpdkShared, TheTransportSaysSo) {
     EXPECT_NE(error.text.find(part), std::string::npos) << error.text;
   }
   EXPECT_TRUE(kernel_hears());
+}
+
+TEST_F(DpdkShared, ItsMtuIsNotAboveTheKernelsWhichStays) {
+  command("ip link set kept mtu 1400");
+  for (const std::uint32_t wanted : {9000u, 1200u}) {
+    ASSERT_NO_FATAL_FAILURE(make_shared_port());
+    dpdk::EthernetPort port;
+    std::string reason;
+    ASSERT_EQ(port.open({.device = kShared, .mtu = wanted}, reason), PortFault::none) << reason;
+    EXPECT_EQ(port.mtu(), std::min(wanted, 1400u));
+    EXPECT_EQ(dpdk::interface_mtu("kept"), 1400u);
+  }
+  command("ip link set kept mtu 1500");
+}
+
+TEST_F(DpdkShared, APortOfItsOwnIsToldItsMtu) {
+  dpdk::EthernetPort port;
+  std::string reason;
+  ASSERT_EQ(port.open({.device = kAlone, .mtu = 1300}, reason), PortFault::none) << reason;
+  EXPECT_EQ(port.mtu(), 1300u);
+  EXPECT_EQ(dpdk::interface_mtu("dtap1"), 1300u) << "the driver's side of it";
 }
 
 // Its answers come to the kernel alone: rules are for packets.

@@ -102,6 +102,14 @@ TEST(DeviceChoice, TheMtuIsTheLeastOfAll) {
   EXPECT_EQ(chosen({.device = "net_af_xdp0,iface=lo"}).mtu, 3498u);
 }
 
+TEST(DeviceChoice, ASharedAdapterHasTheMtuOfTheKernelsInterface) {
+  const std::vector<PciAdapter> adapters = {{"0000:3b:00.0", "mlx5_core", "lo"}};  // of 65536 bytes
+  EXPECT_EQ(chosen({.device = "3b:00.0"}, adapters).mtu, kLargestMtu);
+  EXPECT_EQ(chosen({.device = "lo"}, adapters).mtu, kLargestMtu);
+  EXPECT_EQ(chosen({.arguments = "-a 3b:00.0,x=1"}, adapters).mtu, kLargestMtu);
+  EXPECT_EQ(chosen({.device = "3b:00.0", .packet_size = 1024}, adapters).mtu, 1024 + kHeaderInDatagram);
+}
+
 TEST(DeviceChoice, ASecondContextOverMemif) {
   const std::string first = "--vdev=net_memif1,id=0,bsize=4096";
   EXPECT_EQ(chosen({.arguments = first, .instance = 2}).devices, Names{"net_memif1_context2,bsize=4096,id=65536"});

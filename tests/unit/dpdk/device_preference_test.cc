@@ -38,6 +38,16 @@ TEST(DevicePreference, LongFramesGetRoomUnlessTheUserSaysIt) {
   EXPECT_EQ(completed("0000:3b:00.0", 9000), "0000:3b:00.0");
 }
 
+TEST(DevicePreference, TheMtuOfAPortIsWithinWhatDriverAndKernelHave) {
+  EXPECT_EQ(mtu_of_port({}), 1500u);
+  EXPECT_EQ(mtu_of_port({.wanted = 9000}), 9000u);
+  EXPECT_EQ(mtu_of_port({.wanted = 9000, .most = 4096}), 4096u);
+  EXPECT_EQ(mtu_of_port({.wanted = 640, .least = 1280}), 1280u);
+  EXPECT_EQ(mtu_of_port({.wanted = 9000, .kernel = 1500}), 1500u) << "whose interface is not changed";
+  EXPECT_EQ(mtu_of_port({.kernel = 1400}), 1400u);
+  EXPECT_EQ(mtu_of_port({.wanted = 1000, .kernel = 9000}), 1000u);
+}
+
 TEST(DevicePreference, ArgumentsOfADevice) {
   EXPECT_EQ(argument_of("net_af_packet0,iface=eth0,framesz=9216", "iface"), "eth0");
   EXPECT_EQ(argument_of("net_af_packet0,iface=eth0,framesz=9216", "framesz"), "9216");
