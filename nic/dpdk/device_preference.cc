@@ -92,11 +92,12 @@ bool is_memif_client(std::string_view arguments) {
          arguments.find("role=master") == std::string_view::npos;
 }
 
-std::string completed(std::string_view device, std::uint32_t mtu) {
+std::string completed(std::string_view device, std::uint32_t mtu, std::string_view kernel_driver) {
   std::string result(device);
   const auto add = [&](std::string_view key, std::uint32_t value) {
     if (!has_argument(device, key)) result += "," + std::string(key) + "=" + std::to_string(value);
   };
+  if (kernel_driver == "mlx5_core") add("txqs_min_inline", 0);
   if (mtu <= kUsualMtu) return result;
   if (begins_with_any(device, {"net_memif"})) add("bsize", frame_room(mtu));
   if (begins_with_any(device, {"net_af_packet"}) && !has_argument(device, "framesz")) {

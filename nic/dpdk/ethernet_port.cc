@@ -183,7 +183,10 @@ void EthernetPort::disconnect_stopped() {
 }
 
 PortFault EthernetPort::make(const PortPreference& preference, std::string& reason) {
-  std::string arguments = completed(preference.device, preference.mtu);
+  const std::vector<PciAdapter> adapters = list_pci_adapters(kPciDevices);
+  const auto adapter = std::ranges::find(adapters, name_, &PciAdapter::address);
+  const std::string kernel_driver = adapter == adapters.end() ? std::string() : adapter->driver;
+  std::string arguments = completed(preference.device, preference.mtu, kernel_driver);
   const auto known = remembered().find(name_);
   if (find()) {
     const std::string made = made_with();

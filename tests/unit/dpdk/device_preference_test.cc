@@ -48,6 +48,13 @@ TEST(DevicePreference, TheMtuOfAPortIsWithinWhatDriverAndKernelHave) {
   EXPECT_EQ(mtu_of_port({.wanted = 1000, .kernel = 9000}), 1000u);
 }
 
+TEST(DevicePreference, OneQueueOfMlx5InlinesShortFramesUnlessTheUserSaysOtherwise) {
+  EXPECT_EQ(completed("0000:3b:00.0", 1500, "mlx5_core"), "0000:3b:00.0,txqs_min_inline=0");
+  EXPECT_EQ(completed("0000:3b:00.0,dv_flow_en=1", 9000, "mlx5_core"), "0000:3b:00.0,dv_flow_en=1,txqs_min_inline=0");
+  EXPECT_EQ(completed("0000:3b:00.0,txqs_min_inline=8", 1500, "mlx5_core"), "0000:3b:00.0,txqs_min_inline=8");
+  EXPECT_EQ(completed("0000:af:00.0", 1500, "vfio-pci"), "0000:af:00.0");
+}
+
 TEST(DevicePreference, ArgumentsOfADevice) {
   EXPECT_EQ(argument_of("net_af_packet0,iface=eth0,framesz=9216", "iface"), "eth0");
   EXPECT_EQ(argument_of("net_af_packet0,iface=eth0,framesz=9216", "framesz"), "9216");
