@@ -82,8 +82,8 @@ void NodeService::wait_once() {
   }
   if (signals_.fd() >= 0) poll_set.add(signals_.fd(), POLLIN, [this] { take_signals(); });
   tasks_.watch(poll_set);
-  poll_set.wait(milliseconds_until(
-      earliest({tasks_.deadline(), connects || is_late ? return_by_ : Deadline(), connects ? try_again_at_ : Deadline()})));
+  poll_set.wait(milliseconds_until(earliest(
+      {tasks_.deadline(), connects || is_late ? return_by_ : Deadline(), connects ? try_again_at_ : Deadline()})));
   tasks_.check();
   go_on_with_return();
 }
