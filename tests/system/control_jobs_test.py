@@ -705,6 +705,14 @@ class ReturnTest(Jobs):
         (self.folder / "go").touch()
         self.assertEqual(self.finish(job), (0, "", ""))
 
+    def test_a_node_is_removed(self):
+        """It ends the tasks there, and the job with them, also one that would go on where a node is cut off."""
+        for node, host, words in (("n1", "pinky", []), ("n2", "blinky", ["--outlive-daemons"])):
+            job, processes = self.start_waiting(*words, "-n", 2, "n0", node, then="true")
+            self.assertEqual(self.tool("lamshrink", node).returncode, 0)
+            self.assertEqual(self.finish(job), (1, "", f"lapirun: {node} ({host}): removed by lamshrink\n"))
+            self.eventually(lambda: not any(map(self.is_running, processes.values())), "tasks are left behind")
+
     def test_a_helper_without_a_folder(self):
         job, processes = self.start_waiting("-n", 1, "n1", then="echo more")
         [session] = self.folder.glob("lam-*-n1")
@@ -811,7 +819,7 @@ class ReturnTest(Jobs):
         self.lose(job, ["n1"])
         self.assertEqual(self.tool("tkill", "-sessionsuffix", "n1").returncode, 0)
         self.assertEqual(self.finish(job)[::2], (1, "lapirun: n1 (pinky): lamtasks was told to end, and its tasks with it\n"))
-        self.assertFalse(any(map(self.is_running, processes.values())))
+        self.eventually(lambda: not any(map(self.is_running, processes.values())), "tasks are left behind")
 
     def test_tasks_find_each_other_without_daemons(self):
         job, _ = self.start_waiting("-n", 6, "n0", "n1", "n2", then=f"exec {PROBE} exchange")

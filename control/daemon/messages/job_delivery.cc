@@ -92,13 +92,18 @@ void JobDelivery::tell_broken(const JobId& job, const std::string& why) {
   places_.tell_lapirun(job, message_of(job, table_.here(), JobAction::kBroken, why));
 }
 
+// A node that was removed has ended its tasks; others are cut off, and may come to lapirun.
 void JobDelivery::node_lost(std::uint32_t node) {
+  const bool removed = table_.nodes()[node].state == NodeState::kRemoved;
+  const std::string name = "n" + std::to_string(node) + " (" + table_.nodes()[node].host + ")";
   for (auto& [job, home] : at_home_) {
-    const std::string why = "the daemon of n" + std::to_string(node) + " (" + table_.nodes()[node].host + ") is lost" +
+    const std::string why = (removed ? name + " was removed (lamshrink)" : "the daemon of " + name + " is lost") +
                             (home.ways.contains(node) ? "" : "; the way to other nodes went through it");
     std::erase_if(home.ways, [&, &id = job](const auto& to) {
       if (!to.second.contains(node)) return false;
-      places_.tell_lapirun(id, message_of(id, to.first, JobAction::kCutOff, why));
+      places_.tell_lapirun(id, removed && to.first == node
+                                   ? message_of(id, node, JobAction::kGone, "removed by lamshrink")
+                                   : message_of(id, to.first, JobAction::kCutOff, why));
       return true;
     });
   }

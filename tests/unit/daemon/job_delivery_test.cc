@@ -62,11 +62,11 @@ class Daemons {
       if (!dead.contains(to)) daemons_[to]->delivery.from_neighbour(message);
     }
   }
-  void lose(std::uint32_t node) {
+  void lose(std::uint32_t node, std::uint8_t state = NodeState::kLost) {
     dead.insert(node);
     for (auto& daemon : daemons_) {
       if (dead.contains(daemon->here)) continue;
-      daemon->table.set_state(node, NodeState::kLost);
+      daemon->table.set_state(node, state);
       daemon->delivery.node_lost(node);
     }
   }
@@ -173,6 +173,14 @@ TEST_F(JobDeliveryTest, ALostDaemonCutsOffTheNodesThatRelyOnIt) {
   EXPECT_EQ(daemons.take_events(3), "cut off 3.1 from 4:" + with_it + "cut off 3.2 from 4:" + with_it);
   daemons.lose(3);
   EXPECT_EQ(daemons.take_events(6), "leave 3.1;leave 3.2;");
+}
+
+TEST_F(JobDeliveryTest, ARemovedNodeIsGoneAndOthersMayBeCutOff) {
+  daemons.lose(4, NodeState::kRemoved);
+  EXPECT_EQ(daemons.take_events(3), "gone 3.1 from 4:removed by lamshrink;");
+  daemons.lose(2, NodeState::kRemoved);  // on the way from n3 to n5 and n6
+  const std::string why = "n2 () was removed (lamshrink); the way to other nodes went through it;";
+  EXPECT_EQ(daemons.take_events(3), "cut off 3.1 from 5:" + why + "cut off 3.1 from 6:" + why);
 }
 
 TEST_F(JobDeliveryTest, MessagesWaitForALinkInTheirOrder) {
