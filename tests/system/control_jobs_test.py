@@ -710,8 +710,14 @@ class ReturnTest(Jobs):
         for node, host, words in (("n1", "pinky", []), ("n2", "blinky", ["--outlive-daemons"])):
             job, processes = self.start_waiting(*words, "-n", 2, "n0", node, then="true")
             self.assertEqual(self.tool("lamshrink", node).returncode, 0)
-            self.assertEqual(self.finish(job), (1, "", f"lapirun: {node} ({host}): removed by lamshrink\n"))
+            self.assertEqual(self.finish(job), (1, "", f"lapirun: {node} ({host}): it was removed from the universe\n"))
             self.eventually(lambda: not any(map(self.is_running, processes.values())), "tasks are left behind")
+
+    def test_the_node_of_lapirun_is_removed(self):
+        job, processes = self.start_waiting("--outlive-daemons", "-n", 2, "n1", "n2", then="true")
+        self.assertEqual(self.tool("lamshrink", "-sessionsuffix", "n1", "o").returncode, 0)
+        self.assertEqual(self.finish(job)[0], 1)
+        self.eventually(lambda: not any(map(self.is_running, processes.values())), "tasks are left behind")
 
     def test_a_helper_without_a_folder(self):
         job, processes = self.start_waiting("-n", 1, "n1", then="echo more")
@@ -879,6 +885,17 @@ class TreeTest(Jobs):
         status, _, errors = self.finish(job)
         self.assertEqual((status, errors), (137, f"lapirun: task 1 (process {processes[1]}) on n18 (host18) was killed by "
                                                  "signal 9 (Killed); ending the others\n"))
+
+    def test_a_node_whose_helper_has_returned_is_removed(self):
+        job, processes = self.start_staying("-n", 2, "n0", "n18")
+        os.kill(self.process("n1"), signal.SIGKILL)
+        self.assertEqual(job.stderr.readline(), LOST.format("the daemon of n1 (host1) is lost; the way to other nodes went "
+                                                            "through it"))
+        self.eventually(lambda: list(self.folder.glob("lam-*-n18-t*")), "the helper of n18 has not lost its way")
+        self.assertEqual(self.tool("lamshrink", "n18").returncode, 0)
+        status, _, errors = self.finish(job)
+        self.assertEqual((status, errors), (1, "lapirun: n18 (host18): lamtasks was told to end, and its tasks with it\n"))
+        self.eventually(lambda: not any(map(self.is_running, processes.values())), "tasks are left behind")
 
     def test_one_that_does_not_come_is_cut_off(self):
         job = self.start("--outlive-daemons", "-n", 2, "n0", "n18", PROBE, "stay")

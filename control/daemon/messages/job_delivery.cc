@@ -97,18 +97,19 @@ void JobDelivery::node_lost(std::uint32_t node) {
   const bool removed = table_.nodes()[node].state == NodeState::kRemoved;
   const std::string name = "n" + std::to_string(node) + " (" + table_.nodes()[node].host + ")";
   for (auto& [job, home] : at_home_) {
-    const std::string why = (removed ? name + " was removed (lamshrink)" : "the daemon of " + name + " is lost") +
+    const std::string why = (removed ? name + " was removed from the universe" : "the daemon of " + name + " is lost") +
                             (home.ways.contains(node) ? "" : "; the way to other nodes went through it");
     std::erase_if(home.ways, [&, &id = job](const auto& to) {
       if (!to.second.contains(node)) return false;
       places_.tell_lapirun(id, removed && to.first == node
-                                   ? message_of(id, node, JobAction::kGone, "removed by lamshrink")
+                                   ? message_of(id, node, JobAction::kGone, "it was removed from the universe")
                                    : message_of(id, to.first, JobAction::kCutOff, why));
       return true;
     });
   }
   for (const auto& [job, relies_on] : helpers_) {
-    if (relies_on.contains(node)) places_.leave_helper(job);
+    if (!relies_on.contains(node)) continue;
+    removed&& job.first == node ? places_.end_helper(job) : places_.leave_helper(job);
   }
 }
 

@@ -143,11 +143,19 @@ void JobServer::end_helper(const JobId& job) {
 }
 
 void JobServer::end_helpers() {
+  tell_strays_to_end();
   end_lapiruns("the daemon here (lamd) was told to end: the job ends with it");
   for (const Lapirun& lapirun : lapiruns_) delivery_.lapirun_gone(lapirun.job);
   for (Helper& helper : helpers_) {
     if (!helper.over) delivery_.helper_gone(helper.job, "its daemon (lamd) was told to end");
     end_helper(helper.job);
+  }
+}
+
+// They have gone over to lapirun themselves, and hear nothing over their connections.
+void JobServer::tell_strays_to_end() {
+  for (const Helper& helper : helpers_) {
+    if (helper.over) kill(helper.process, SIGTERM);
   }
 }
 
@@ -166,6 +174,7 @@ void JobServer::end_lapiruns(const std::string& why) {
 }
 
 void JobServer::end_jobs() {
+  tell_strays_to_end();
   end_lapiruns("lamclean has ended the job");
   for (Helper& helper : helpers_) {
     end_helper(helper.job);

@@ -70,6 +70,7 @@ class JobServer final : private JobPlaces {
   void tell_lapirun(const JobId& job, const JobMessage& message) override;
 
   void end_lapiruns(const std::string& why);
+  void tell_strays_to_end();
   void serve_lapirun(Lapirun& lapirun);
   void serve_helper(Helper& helper);
   bool take(Helper& helper);

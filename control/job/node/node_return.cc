@@ -56,7 +56,7 @@ void NodeService::try_to_return() {
 void NodeService::finish_connect() {
   const int error = connect_error(connection_.fd());
   if (error == ECONNREFUSED) {
-    over_ = has_returned_;
+    over_ = over_ || has_returned_;
     way_ = Way::kNone;
     return;
   }
@@ -66,13 +66,16 @@ void NodeService::finish_connect() {
   connection_.send(message_to({}, encode(who)));
 }
 
-// A lapirun that is there, and says nothing, is stopped: it is waited for, but not by who was told to end.
+// A lapirun that is there, and says nothing, is stopped: it is waited for, but not by who was told to end, and has said
+// so.
 void NodeService::go_on_with_return() {
-  if (way_ != Way::kConnects && !(way_ == Way::kGreets && over_)) return;
+  const bool has_last_word = over_ && (way_ == Way::kGreets || way_ == Way::kLapirun);
+  if (way_ != Way::kConnects && !has_last_word) return;
   const Clock::time_point now = Clock::now();
-  if (return_by_ && now >= *return_by_) {
+  const bool has_said_it = way_ == Way::kLapirun && !connection_.has_outgoing();
+  if (has_said_it || (return_by_ && now >= *return_by_)) {
     way_ = Way::kNone;
-  } else if (try_again_at_ && now >= *try_again_at_) {
+  } else if (way_ == Way::kConnects && try_again_at_ && now >= *try_again_at_) {
     try_to_return();
   }
 }
@@ -81,13 +84,10 @@ void NodeService::take_returned(const Returned& message) {
   if (way_ != Way::kGreets) return;
   way_ = Way::kLapirun;
   has_returned_ = true;
-  return_by_.reset();
+  if (!over_) return_by_.reset();
   counted_.confirm(message.taken);
   for (const MessageBytes& bytes : counted_.unconfirmed()) send_bytes({}, bytes);
   go_through_lapirun();
-  if (!over_) return;
-  connection_.flush();
-  way_ = Way::kNone;
 }
 
 void NodeService::go_through_lapirun() {

@@ -13,7 +13,7 @@
 namespace openlapi::jobs {
 namespace {
 
-constexpr std::chrono::seconds kLastWord{1};  // for which lapirun is still looked for
+constexpr std::chrono::seconds kLastWord{1};  // until lapirun is reached, and has taken it
 
 }  // namespace
 
@@ -74,7 +74,7 @@ void NodeService::live_on() {
 
 void NodeService::wait_once() {
   PollSet poll_set;
-  const bool connects = way_ == Way::kConnects, is_late = way_ == Way::kGreets && over_;
+  const bool connects = way_ == Way::kConnects, has_last_word = over_ && way_ != Way::kDaemon;
   if (connects) {
     if (connection_.fd() >= 0) poll_set.add(connection_.fd(), POLLOUT, [this] { finish_connect(); });
   } else if (way_ != Way::kNone) {
@@ -82,8 +82,8 @@ void NodeService::wait_once() {
   }
   if (signals_.fd() >= 0) poll_set.add(signals_.fd(), POLLIN, [this] { take_signals(); });
   tasks_.watch(poll_set);
-  poll_set.wait(milliseconds_until(earliest(
-      {tasks_.deadline(), connects || is_late ? return_by_ : Deadline(), connects ? try_again_at_ : Deadline()})));
+  poll_set.wait(milliseconds_until(earliest({tasks_.deadline(), connects || has_last_word ? return_by_ : Deadline(),
+                                             connects ? try_again_at_ : Deadline()})));
   tasks_.check();
   go_on_with_return();
 }
@@ -92,16 +92,11 @@ void NodeService::take_signals() {
   const int signal = signals_.next();
   if (signal != SIGTERM && signal != SIGINT && signal != SIGHUP) return;
   const bool is_first = !std::exchange(over_, true);
-  const bool returns = way_ == Way::kConnects || way_ == Way::kGreets;
-  if (way_ != Way::kDaemon && is_first) {  // a daemon tells by itself that this process has ended
-    send({}, TasksRefused{kExitOwnFailure, "lamtasks was told to end, and its tasks with it"});
-  }
-  if (returns && is_first) {  // lapirun hears it when it is reached, soon or not at all
-    return_by_ = std::chrono::steady_clock::now() + kLastWord;
-    return tasks_.end_tasks();
-  }
-  connection_.flush();
-  way_ = Way::kNone;
+  if (way_ == Way::kDaemon) way_ = Way::kNone;  // it tells by itself that this process has ended
+  if (way_ == Way::kNone || !is_first) return;
+  send({}, TasksRefused{kExitOwnFailure, "lamtasks was told to end, and its tasks with it"});
+  return_by_ = std::chrono::steady_clock::now() + kLastWord;
+  tasks_.end_tasks();
 }
 
 void NodeService::serve_connection() {

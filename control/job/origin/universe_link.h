@@ -49,6 +49,7 @@ class UniverseLink final : public NodeLink {
     bool gone = false;
     bool owes_answer = false;      // to AskPresence
     bool has_lost_daemon = false;  // nothing goes there by the daemons any more, nor comes
+    bool goes_on_alone = false;    // given up: its tasks are left to themselves
     Deadline return_by{};          // its helper is awaited
     CountedMessages counted{};
     daemon::Connection own_way{{}, nullptr};  // open once its helper has returned

@@ -63,7 +63,7 @@ void UniverseLink::take_return(const Return& who, daemon::Connection way) {
   if (!place) return;
   Node& node = nodes_[*place];
   node.has_lost_daemon = true;
-  if (node.gone && outlive_daemons_) return;
+  if (node.goes_on_alone) return;
   if (node.gone || leaving_) {
     way.send(message_to({node.number}, encode(EndTasks{}), daemon::JobAction::kEnd));
     if (node.gone) {
@@ -113,6 +113,7 @@ void UniverseLink::give_up_returns() {
     node.return_by.reset();
     node.finished = node.gone = true;
     node.owes_answer = false;
+    node.goes_on_alone = outlive_daemons_;
     if (outlive_daemons_) {
       listener_->take_cut_off(place);
     } else {

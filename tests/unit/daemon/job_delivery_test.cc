@@ -177,10 +177,15 @@ TEST_F(JobDeliveryTest, ALostDaemonCutsOffTheNodesThatRelyOnIt) {
 
 TEST_F(JobDeliveryTest, ARemovedNodeIsGoneAndOthersMayBeCutOff) {
   daemons.lose(4, NodeState::kRemoved);
-  EXPECT_EQ(daemons.take_events(3), "gone 3.1 from 4:removed by lamshrink;");
+  EXPECT_EQ(daemons.take_events(3), "gone 3.1 from 4:it was removed from the universe;");
   daemons.lose(2, NodeState::kRemoved);  // on the way from n3 to n5 and n6
-  const std::string why = "n2 () was removed (lamshrink); the way to other nodes went through it;";
+  const std::string why = "n2 () was removed from the universe; the way to other nodes went through it;";
   EXPECT_EQ(daemons.take_events(3), "cut off 3.1 from 5:" + why + "cut off 3.1 from 6:" + why);
+}
+
+TEST_F(JobDeliveryTest, TheJobsOfARemovedNodeEndElsewhere) {
+  daemons.lose(3, NodeState::kRemoved);
+  for (const std::uint32_t node : {4, 5, 6}) EXPECT_EQ(daemons.take_events(node), "end 3.1;") << node;
 }
 
 TEST_F(JobDeliveryTest, MessagesWaitForALinkInTheirOrder) {
