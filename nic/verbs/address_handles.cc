@@ -4,15 +4,14 @@
 #include <cerrno>
 #include <utility>
 
-#include "nic/verbs/monotonic_time.h"
-
 namespace openlapi::verbs {
 namespace {
 
-constexpr std::uint64_t kPause = 10'000;  // milliseconds
+constexpr std::uint64_t kPause = 10'000;  // milliseconds; a peer that is sent something asks again much sooner
 
 }  // namespace
 
+using Found = AddressHandles::Found;
 using Made = HandleInMaking::Made;
 
 AddressHandles::Key AddressHandles::key_of(const Wish& wish) {
@@ -22,48 +21,68 @@ AddressHandles::Key AddressHandles::key_of(const Wish& wish) {
   return {gid, route.dlid, route.is_global != 0, wish.moves};
 }
 
-Made AddressHandles::find_or_make(ibv_pd& domain, const Wish& wish) {
-  const std::uint64_t now = milliseconds();
-  clean(now);
+Found AddressHandles::find_or_make(ibv_pd& domain, const Wish& wish) {
+  clean(wish.now);
   Entry& entry = known_[key_of(wish)];
-  if (entry.making) return entry.making->wait(0) ? take(entry) : Made{{}, EINPROGRESS};
+  if (wish.anew) forget(entry);
+  if (entry.making) {
+    if (!entry.making->wait(0)) return {{}, EINPROGRESS};
+    const int error = take(entry);
+    if (error == ENOMEM || (error != 0 && wish.now < entry.not_before)) return {{}, error};
+  }
+  if (wish.now >= entry.ready_until) entry.ready.reset();
   auto handle = entry.handle.lock();
-  if (handle && !wish.anew) return {std::move(handle), 0};
-  if (now < entry.not_before) return {{}, EHOSTUNREACH};
+  entry.ready.reset();
+  if (handle) return {std::move(handle)};
+  if (wish.now < entry.not_before) return {{}, EHOSTUNREACH};
   return make(domain, wish, entry);
 }
 
+// Also what cannot be made at once: whoever asks next shall not get the present one.
+void AddressHandles::forget(Entry& entry) {
+  entry.handle.reset();
+  entry.ready.reset();
+  entry.outdated = entry.making != nullptr;
+}
+
 // By this thread, where there is no other one to be had.
-Made AddressHandles::make(ibv_pd& domain, const Wish& wish, Entry& entry) {
+Found AddressHandles::make(ibv_pd& domain, const Wish& wish, Entry& entry) {
   if (wish.patience != kAsLongAsItTakes) {
-    if (in_making_ == kMostInMaking) take_abandoned();
+    if (in_making_ == kMostInMaking) take_finished();
     if (in_making_ == kMostInMaking) return {{}, EINPROGRESS};
     entry.making = HandleInMaking::begin(domain, wish.route);
   }
-  if (!entry.making) return note(entry, make_handle(domain, wish.route));
-  ++in_making_;
-  return entry.making->wait(wish.patience) ? take(entry) : Made{{}, EINPROGRESS};
+  if (entry.making) {
+    ++in_making_;
+    if (!entry.making->wait(wish.patience)) return {{}, EINPROGRESS};
+  }
+  const int error = entry.making ? take(entry) : keep(entry, make_handle(domain, wish.route));
+  return {std::exchange(entry.ready, nullptr), error};
 }
 
-Made AddressHandles::take(Entry& entry) {
+int AddressHandles::take(Entry& entry) {
   Made made = entry.making->take();
   entry.making.reset();
   --in_making_;
-  return note(entry, std::move(made));
+  if (std::exchange(entry.outdated, false)) made.handle.reset();
+  return keep(entry, std::move(made));
 }
 
-Made AddressHandles::note(Entry& entry, Made made) {
+// Until it is asked for. Returns the error.
+int AddressHandles::keep(Entry& entry, Made made) {
   if (made.handle) {
     entry.handle = made.handle;
+    entry.ready = std::move(made.handle);
+    entry.ready_until = made.ended + kPause;
     entry.not_before = 0;
-  } else if (made.error != ENOMEM) {
-    entry.not_before = milliseconds() + kPause;
+  } else if (made.error != 0 && made.error != ENOMEM) {
+    entry.not_before = made.ended + kPause;
   }
-  return made;
+  return made.error;
 }
 
-// What nobody has asked for again.
-void AddressHandles::take_abandoned() {
+// Others need the threads.
+void AddressHandles::take_finished() {
   for (auto& [key, entry] : known_) {
     if (entry.making && entry.making->wait(0)) take(entry);
   }
@@ -71,7 +90,10 @@ void AddressHandles::take_abandoned() {
 
 void AddressHandles::clean(std::uint64_t now) {
   if (known_.size() < clean_at_) return;
-  take_abandoned();
+  take_finished();
+  for (auto& [key, entry] : known_) {
+    if (now >= entry.ready_until) entry.ready.reset();
+  }
   std::erase_if(known_, [&](const auto& known) {
     const Entry& entry = known.second;
     return entry.handle.expired() && now >= entry.not_before && !entry.making;

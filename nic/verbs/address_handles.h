@@ -23,11 +23,18 @@ class AddressHandles {
     std::uint32_t moves;     // how often the port has moved: a handle knows which address packets come from
     bool anew;               // the neighbour may be another one than when the present handle was made
     std::uint64_t patience;  // milliseconds
+    std::uint64_t now;       // the same, monotonic_time.h
   };
 
-  // A handle lives as long as somebody has it. Null: there is no way (`error`), and for some seconds nobody behind that
-  // port is looked for again (EHOSTUNREACH); or it is not made yet (EINPROGRESS): ask again, not anew.
-  HandleInMaking::Made find_or_make(ibv_pd& domain, const Wish& wish);
+  struct Found {
+    std::shared_ptr<ibv_ah> handle;
+    int error = 0;  // errno, when there is no handle
+  };
+
+  // A handle lives as long as somebody has it, and what a thread has made waits some seconds for whoever asks for it.
+  // Null: there is no way (`error`), and for some seconds nobody behind that port is looked for again (EHOSTUNREACH);
+  // or it is not made yet (EINPROGRESS): ask again, not anew.
+  Found find_or_make(ibv_pd& domain, const Wish& wish);
 
  private:
   static constexpr std::size_t kMostInMaking = 16;  // threads
@@ -36,15 +43,19 @@ class AddressHandles {
 
   struct Entry {
     std::weak_ptr<ibv_ah> handle;
-    std::uint64_t not_before = 0;  // milliseconds: when to try again what has failed
+    std::shared_ptr<ibv_ah> ready;  // the same, while nobody has it yet
+    std::uint64_t ready_until = 0;  // milliseconds
+    std::uint64_t not_before = 0;   // the same: when to try again what has failed
     std::unique_ptr<HandleInMaking> making;
+    bool outdated = false;  // what is in making was begun before somebody wanted it anew
   };
 
   static Key key_of(const Wish& wish);
-  HandleInMaking::Made make(ibv_pd& domain, const Wish& wish, Entry& entry);
-  HandleInMaking::Made take(Entry& entry);
-  HandleInMaking::Made note(Entry& entry, HandleInMaking::Made made);
-  void take_abandoned();
+  static void forget(Entry& entry);
+  static int keep(Entry& entry, HandleInMaking::Made made);
+  Found make(ibv_pd& domain, const Wish& wish, Entry& entry);
+  int take(Entry& entry);
+  void take_finished();
   void clean(std::uint64_t now);
 
   std::map<Key, Entry> known_;

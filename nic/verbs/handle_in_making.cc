@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "dataplane/base/cancellation.h"
+#include "nic/verbs/monotonic_time.h"
 
 namespace openlapi::verbs {
 namespace {
@@ -88,6 +89,7 @@ HandleInMaking::Made make_handle(ibv_pd& domain, const ibv_ah_attr& route) {
   ibv_ah_attr wanted = route;
   HandleInMaking::Made made{.handle = std::shared_ptr<ibv_ah>(AddressHandle(ibv_create_ah(&domain, &wanted)))};
   if (!made.handle) made.error = errno;
+  made.ended = milliseconds();
   return made;
 }
 

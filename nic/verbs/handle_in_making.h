@@ -13,7 +13,8 @@ class HandleInMaking {
  public:
   struct Made {
     std::shared_ptr<ibv_ah> handle;
-    int error = 0;  // errno, when there is no handle
+    int error = 0;            // errno, when there is no handle
+    std::uint64_t ended = 0;  // milliseconds: when the kernel said so
   };
 
   // Null: there is no thread to be had.

@@ -105,7 +105,8 @@ bool VerbsTransport::renew(PeerIndex peer) {
       handles_.find_or_make(domains_.of_memory(), {.route = route_to_address(remote->address),
                                                    .moves = moves_,
                                                    .anew = false,
-                                                   .patience = at_once ? verbs::AddressHandles::kAsLongAsItTakes : 0});
+                                                   .patience = at_once ? verbs::AddressHandles::kAsLongAsItTakes : 0,
+                                                   .now = now});
   if (found.handle) {
     use_handle(peer, std::move(found.handle));
     return true;

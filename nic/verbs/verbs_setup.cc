@@ -7,6 +7,7 @@
 
 #include "dataplane/base/random_number.h"
 #include "nic/verbs/inline_limit.h"
+#include "nic/verbs/monotonic_time.h"
 #include "nic/verbs/traffic_class.h"
 #include "nic/verbs/verbs_ports.h"
 #include "nic/verbs/verbs_transport.h"
@@ -241,7 +242,8 @@ bool VerbsTransport::add_peer(PeerIndex peer, const PeerAddress& bytes, std::str
                                      {.route = route_to_address(address),
                                       .moves = moves_,
                                       .anew = anew,
-                                      .patience = at_once ? verbs::AddressHandles::kAsLongAsItTakes : kPatience});
+                                      .patience = at_once ? verbs::AddressHandles::kAsLongAsItTakes : kPatience,
+                                      .now = verbs::milliseconds()});
   if (!found.handle && found.error != EINPROGRESS) {
     error = no_way_to(address, found.error);
     return false;
