@@ -259,8 +259,8 @@ bool VerbsTransport::add_peer(PeerIndex peer, const PeerAddress& bytes, std::str
 }
 
 std::uint64_t VerbsTransport::origin_of(PeerIndex peer) const {
-  const verbs::Address* const end = remotes_.is_task(peer) ? nullptr : address_of(peer);
-  return end != nullptr ? verbs::DatagramOrigins::number_of(local_, *end) : 0;
+  const Remote* const end = remotes_.is_task(peer) ? nullptr : remotes_.find(peer);
+  return end != nullptr && end->is_added() ? verbs::DatagramOrigins::number_of(local_, end->address) : 0;
 }
 
 }  // namespace openlapi

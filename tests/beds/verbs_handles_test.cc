@@ -122,6 +122,31 @@ TEST_F(VerbsHandles, APeerThatComesBackWaitsForItsNewHandle) {
   read_bulk(pair, 1 << 20);
 }
 
+// Whoever has added the end asks only then which packets are from there.
+TEST_F(VerbsHandles, WhileAnEndIsLookedForItIsKnownWhichPacketsAreFromThere) {
+  constexpr PeerIndex kOtherEnd = 5;
+  bed_changes = [](VerbsConfig& config) { config.tasks = 2; };
+  VerbsPair pair;
+  expect_exchange(pair);
+  const VerbsPointer other = open_well("rxe0");
+  std::string error;
+  ASSERT_TRUE(other->add_peer(0, pair.left->local_address(), error)) << error;
+  Gate closed;
+  ASSERT_TRUE(pair.left->add_peer(kOtherEnd, other->local_address(), error)) << error;
+  ASSERT_TRUE(wait_for([&] { return closed.waiting() == 1; }));
+  const std::uint64_t origin = pair.left->origin_of(kOtherEnd);
+  EXPECT_NE(origin, 0u);
+  empty(*pair.left);
+  ASSERT_EQ(send_number(*other, 0, 7), 1u);
+  IncomingPacket packet{};
+  ASSERT_TRUE(wait_for([&] { return pair.left->receive_burst({&packet, 1}) == 1; }));
+  pair.left->release(1);
+  EXPECT_EQ(packet.origin, origin);
+  closed.open();
+  EXPECT_TRUE(gets_through(*pair.left, kOtherEnd, *other, 77));
+  EXPECT_EQ(pair.left->origin_of(kOtherEnd), origin);
+}
+
 TEST_F(VerbsHandles, ANeighbourThatIsNotFoundIsToldAndLeftAlone) {
   bed_changes = [](VerbsConfig& config) { config.tell = true; };
   VerbsPair pair;
