@@ -36,11 +36,12 @@ bool refuse_memory(VerbsSetupError& error, const std::string& device, const char
   return refuse(error, Kind::locked_memory, reason, std::move(text));
 }
 
-// A quarter of what may be locked, for each of two queues of arrivals: connections and bulk need the rest.
+// The limit is the process's, which has a transport for each adapter of each context, with two queues of arrivals:
+// those of two contexts that use 8 adapters take half of what may be locked. Connections and bulk need the rest.
 std::uint32_t lockable_slots(std::uint32_t mtu) {
   rlimit limit{};
   if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return verbs::kFewestReceiveSlots;
-  const rlim_t slots = limit.rlim_cur / 4 / verbs::ReceiveRing::bytes_of_slot(mtu);
+  const rlim_t slots = limit.rlim_cur / 64 / verbs::ReceiveRing::bytes_of_slot(mtu);
   return static_cast<std::uint32_t>(std::clamp<rlim_t>(slots, verbs::kFewestReceiveSlots, verbs::kMostReceiveSlots));
 }
 
