@@ -28,13 +28,13 @@ Found AddressHandles::find_or_make(ibv_pd& domain, const Wish& wish) {
   if (entry.making) {
     if (!entry.making->wait(0)) return {{}, EINPROGRESS};
     const int error = take(entry);
-    if (error == ENOMEM || (error != 0 && wish.now < entry.not_before)) return {{}, error};
+    if (error == ENOMEM || (error != 0 && wish.now < entry.not_before)) return refuse(entry, wish, error);
   }
   if (wish.now >= entry.ready_until) entry.ready.reset();
   auto handle = entry.handle.lock();
   entry.ready.reset();
   if (handle) return {std::move(handle)};
-  if (wish.now < entry.not_before) return {{}, EHOSTUNREACH};
+  if (wish.now < entry.not_before) return refuse(entry, wish, EHOSTUNREACH);
   return make(domain, wish, entry);
 }
 
@@ -57,7 +57,14 @@ Found AddressHandles::make(ibv_pd& domain, const Wish& wish, Entry& entry) {
     if (!entry.making->wait(wish.patience)) return {{}, EINPROGRESS};
   }
   const int error = entry.making ? take(entry) : keep(entry, make_handle(domain, wish.route));
-  return {std::exchange(entry.ready, nullptr), error};
+  if (error != 0) return refuse(entry, wish, error);
+  return {std::exchange(entry.ready, nullptr)};
+}
+
+// A want of memory is not the neighbour's: others may ask at once.
+Found AddressHandles::refuse(Entry& entry, const Wish& wish, int error) {
+  const std::uint64_t not_before = error == ENOMEM ? wish.now + kPause : entry.not_before;
+  return {{}, error, not_before, wish.tells && std::exchange(entry.untold, false)};
 }
 
 int AddressHandles::take(Entry& entry) {
@@ -75,8 +82,9 @@ int AddressHandles::keep(Entry& entry, Made made) {
     entry.ready = std::move(made.handle);
     entry.ready_until = made.ended + kPause;
     entry.not_before = 0;
-  } else if (made.error != 0 && made.error != ENOMEM) {
-    entry.not_before = made.ended + kPause;
+  } else if (made.error != 0) {
+    entry.untold = true;
+    if (made.error != ENOMEM) entry.not_before = made.ended + kPause;
   }
   return made.error;
 }

@@ -24,11 +24,14 @@ class AddressHandles {
     bool anew;               // the neighbour may be another one than when the present handle was made
     std::uint64_t patience;  // milliseconds
     std::uint64_t now;       // the same, monotonic_time.h
+    bool tells = false;      // the user, when there is no way
   };
 
   struct Found {
     std::shared_ptr<ibv_ah> handle;
-    int error = 0;  // errno, when there is no handle
+    int error = 0;                 // errno, when there is no handle
+    std::uint64_t not_before = 0;  // milliseconds: when to ask again, if there is no way
+    bool untold = false;           // of this failure nobody who tells has heard yet
   };
 
   // A handle lives as long as somebody has it, and what a thread has made waits some seconds for whoever asks for it.
@@ -46,6 +49,7 @@ class AddressHandles {
     std::shared_ptr<ibv_ah> ready;  // the same, while nobody has it yet
     std::uint64_t ready_until = 0;  // milliseconds
     std::uint64_t not_before = 0;   // the same: when to try again what has failed
+    bool untold = false;            // who tells has not heard of that
     std::unique_ptr<HandleInMaking> making;
     bool outdated = false;  // what is in making was begun before somebody wanted it anew
   };
@@ -53,6 +57,7 @@ class AddressHandles {
   static Key key_of(const Wish& wish);
   static void forget(Entry& entry);
   static int keep(Entry& entry, HandleInMaking::Made made);
+  static Found refuse(Entry& entry, const Wish& wish, int error);
   Found make(ibv_pd& domain, const Wish& wish, Entry& entry);
   int take(Entry& entry);
   void take_finished();

@@ -106,14 +106,15 @@ bool VerbsTransport::renew(PeerIndex peer) {
                                                    .moves = moves_,
                                                    .anew = false,
                                                    .patience = at_once ? verbs::AddressHandles::kAsLongAsItTakes : 0,
-                                                   .now = now});
+                                                   .now = now,
+                                                   .tells = config_.tell});
   if (found.handle) {
     use_handle(peer, std::move(found.handle));
     return true;
   }
   if (found.error != EINPROGRESS) {
-    remote->next_renewal = now + kRenewalPause;
-    if (config_.tell) std::fprintf(stderr, "openlapi: %s\n", no_way_to(remote->address, found.error).c_str());
+    remote->next_renewal = found.not_before;
+    if (found.untold) std::fprintf(stderr, "openlapi: %s\n", no_way_to(remote->address, found.error).c_str());
   }
   return remote->handle != nullptr;
 }

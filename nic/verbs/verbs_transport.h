@@ -50,7 +50,7 @@ struct VerbsConfig {
   bool connections = false;  // send packets through connections, too, where the adapter can
   verbs::PacketConnectionLimits connection_limits;
   bool link_status = false;          // tell when the port goes down or comes up, and follow its address
-  bool tell = false;                 // on standard error, of an adapter that fails
+  bool tell = false;  // on standard error, of an adapter that fails, and of ports to which there is no way
   std::uint32_t local_tasks = 1;     // of the node, which share the adapter
   std::uint32_t tasks = UINT32_MAX;  // of the job; peers with larger numbers are other ends of tasks (OtherEnd)
 };

@@ -150,6 +150,35 @@ TEST_F(AddressHandlesTest, ThatCannotBeMadeAreNotTriedAgainForSomeSeconds) {
   EXPECT_EQ(kernel.made, 2);
 }
 
+// Or the peers' own pauses would come on top of that.
+TEST_F(AddressHandlesTest, ThatCannotBeMadeSayWhenToAskAgain) {
+  AddressHandles handles;
+  kernel.error = ETIMEDOUT;
+  const std::uint64_t not_before = insist(handles, wish(1, now_)).not_before;
+  EXPECT_GT(not_before, now_);
+  EXPECT_EQ(ask(handles, wish(1, not_before - 1)).not_before, not_before);
+  EXPECT_EQ(kernel.made, 1);
+  EXPECT_NE(insist(handles, wish(1, not_before)).error, EHOSTUNREACH);
+  EXPECT_EQ(kernel.made, 2);
+  kernel.error = ENOMEM;
+  EXPECT_GT(insist(handles, wish(2, now_)).not_before, now_);
+  EXPECT_EQ(insist(handles, wish(2, now_)).error, ENOMEM) << "which may be over";
+  EXPECT_EQ(kernel.made, 4);
+}
+
+TEST_F(AddressHandlesTest, ThatCannotBeMadeAreToldOnce) {
+  AddressHandles handles;
+  kernel.error = ETIMEDOUT;
+  AddressHandles::Wish telling = wish(1, now_);
+  telling.tells = true;
+  EXPECT_FALSE(insist(handles, wish(1, now_)).untold) << "who asks does not tell";
+  EXPECT_TRUE(ask(handles, telling).untold);
+  EXPECT_FALSE(ask(handles, telling).untold);
+  telling.now += kAge;
+  EXPECT_TRUE(insist(handles, telling).untold) << "a new look";
+  EXPECT_EQ(kernel.made, 2);
+}
+
 }  // namespace
 }  // namespace openlapi::verbs
 
