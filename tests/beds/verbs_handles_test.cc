@@ -93,7 +93,7 @@ TEST_F(VerbsHandles, WhileANeighbourIsLookedForOthersGoOn) {
   Gate closed;
   std::string error;
   ASSERT_TRUE(pair.left->add_peer(2, third->local_address(), error)) << error;
-  EXPECT_EQ(closed.waiting(), 1);
+  EXPECT_TRUE(wait_for([&] { return closed.waiting() == 1; }));
   EXPECT_EQ(pair.left->max_packet_to(2), third->address().mtu);
   expect_exchange(pair);
   const std::uint64_t lost = pair.left->verbs_counters().lost_packets;
