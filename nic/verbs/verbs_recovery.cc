@@ -1,12 +1,9 @@
 // A queue pair gets into the error state when a send fails (on soft-RoCE: when the port is down), or by the adapter's
 // decision. It is reset and made ready again under its number. What was on its way is lost.
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <utility>
 
 #include "dataplane/base/cancellation.h"
-#include "dataplane/base/check.h"
 #include "nic/verbs/monotonic_time.h"
 #include "nic/verbs/verbs_ports.h"
 #include "nic/verbs/verbs_transport.h"
@@ -88,51 +85,13 @@ void VerbsTransport::give_up() {
   if (bulk_) bulk_->give_up();
 }
 
-// A handle says which GID its packets come from. Until there is another one the old one serves, if there is one; false:
-// there is none. What is not found is looked for again, but not often.
-bool VerbsTransport::renew(PeerIndex peer) {
-  Remote* const remote = remotes_.find(peer);
-  OPENLAPI_CHECK(remote != nullptr && remote->is_added());
-  const std::uint64_t now = verbs::milliseconds();
-  if (now < remote->next_renewal) return remote->handle != nullptr;
-  std::string reason;
-  if (!verbs::compatible(local_, remote->address, reason)) {
-    remote->next_renewal = now + kRenewalPause;
-    return remote->handle != nullptr;
-  }
-  const bool at_once = local_.fabric == verbs::Fabric::infiniband;
-  auto found =
-      handles_.find_or_make(domains_.of_memory(), {.route = route_to_address(remote->address),
-                                                   .moves = moves_,
-                                                   .anew = false,
-                                                   .patience = at_once ? verbs::AddressHandles::kAsLongAsItTakes : 0,
-                                                   .now = now,
-                                                   .tells = config_.tell});
-  if (found.handle) {
-    use_handle(peer, std::move(found.handle));
-    return true;
-  }
-  if (found.error != EINPROGRESS) {
-    remote->next_renewal = found.not_before;
-    if (found.untold) std::fprintf(stderr, "openlapi: %s\n", no_way_to(remote->address, found.error).c_str());
-  }
-  return remote->handle != nullptr;
-}
-
-// From now on, for the peer's present address. Null: what is sent there is lost until there is one.
-void VerbsTransport::use_handle(PeerIndex peer, std::shared_ptr<ibv_ah> handle) {
-  std::erase_if(retired_, [&](const RetiredHandle& old) { return sends_.is_done(old.last_send); });
+// A handle says which GID its packets come from. To make one may take a second where the peer is gone: not often then.
+void VerbsTransport::renew(PeerIndex peer) {
   Remote& remote = remotes_.make(peer);
-  if (remote.handle && sends_.next() != 0) retired_.push_back({std::move(remote.handle), sends_.next() - 1});
-  remote.handle = std::move(handle);
-  remote.destination = {.handle = remote.handle.get(),
-                        .queue_pair = remote.address.queue_pair,
-                        .qkey = remote.address.qkey,
-                        .max_packet = std::min(local_.mtu, remote.address.mtu)};
-  remote.moves = remote.handle ? moves_ : Remote::kNever;
-  if (!remotes_.is_task(peer)) return origins_.add(verbs::DatagramOrigins::number_of(local_, remote.address));
-  if (bulk_) bulk_->peer_changed(peer);
-  if (connections_) connections_->peer_changed(peer);
+  if (verbs::milliseconds() < remote.next_renewal) return;
+  std::string ignored;
+  if (add_peer(peer, verbs::encode(remote.address), ignored)) return;
+  remote.next_renewal = verbs::milliseconds() + kRenewalPause;  // counted from its end: it may have taken as long
 }
 
 // From the reset state to one in which it sends and receives. 0, or the error number.

@@ -7,7 +7,6 @@
 
 #include "dataplane/base/random_number.h"
 #include "nic/verbs/inline_limit.h"
-#include "nic/verbs/monotonic_time.h"
 #include "nic/verbs/traffic_class.h"
 #include "nic/verbs/verbs_ports.h"
 #include "nic/verbs/verbs_transport.h"
@@ -237,31 +236,40 @@ bool VerbsTransport::add_peer(PeerIndex peer, const PeerAddress& bytes, std::str
   if (!verbs::decode(bytes, address, error) || !verbs::compatible(local_, address, error)) return false;
   const Remote* const before = remotes_.find(peer);
   const bool anew = before != nullptr && before->handle && before->moves == moves_;
-  const bool nobody_waits = counters_.packets_sent == 0 && counters_.packets_received == 0;
-  const bool at_once = nobody_waits || local_.fabric == verbs::Fabric::infiniband;
-  auto found = handles_.find_or_make(domains_.of_memory(),
-                                     {.route = route_to_address(address),
-                                      .moves = moves_,
-                                      .anew = anew,
-                                      .patience = at_once ? verbs::AddressHandles::kAsLongAsItTakes : kPatience,
-                                      .now = verbs::milliseconds()});
-  if (!found.handle && found.error != EINPROGRESS) {
-    error = no_way_to(address, found.error);
+  auto handle = handles_.find_or_make(domains_.of_memory(), route_to_address(address), moves_, anew);
+  if (!handle) {
+    error = device_ + " finds no way to GID " + verbs::to_text(address.gid) + ", LID " + std::to_string(address.lid) +
+            ": " + std::strerror(errno);
     return false;
   }
+  std::erase_if(retired_, [&](const RetiredHandle& old) { return sends_.is_done(old.last_send); });
   Remote& remote = remotes_.make(peer);
-  if (!remotes_.is_task(peer) && remote.is_added()) {
-    origins_.remove(verbs::DatagramOrigins::number_of(local_, remote.address));
+  if (!remotes_.is_task(peer)) {
+    if (remote.handle) origins_.remove(verbs::DatagramOrigins::number_of(local_, remote.address));
+    origins_.add(verbs::DatagramOrigins::number_of(local_, address));
   }
+  if (remote.handle && sends_.next() != 0) retired_.push_back({std::move(remote.handle), sends_.next() - 1});
+  remote.handle = std::move(handle);
+  remote.destination = {.handle = remote.handle.get(),
+                        .queue_pair = address.queue_pair,
+                        .qkey = address.qkey,
+                        .max_packet = std::min(local_.mtu, address.mtu)};
   remote.address = address;
-  remote.next_renewal = 0;
-  use_handle(peer, std::move(found.handle));
+  remote.moves = moves_;
+  if (!remotes_.is_task(peer)) return true;
+  if (bulk_) bulk_->peer_changed(peer);
+  if (connections_) connections_->peer_changed(peer);
   return true;
 }
 
+std::uint32_t VerbsTransport::max_packet_to(PeerIndex peer) const {
+  const Remote* const remote = remotes_.find(peer);
+  return remote != nullptr && remote->handle ? remote->destination.max_packet : limits_.max_packet;
+}
+
 std::uint64_t VerbsTransport::origin_of(PeerIndex peer) const {
-  const Remote* const end = remotes_.is_task(peer) ? nullptr : remotes_.find(peer);
-  return end != nullptr && end->is_added() ? verbs::DatagramOrigins::number_of(local_, end->address) : 0;
+  const verbs::Address* const end = remotes_.is_task(peer) ? nullptr : address_of(peer);
+  return end != nullptr ? verbs::DatagramOrigins::number_of(local_, *end) : 0;
 }
 
 }  // namespace openlapi

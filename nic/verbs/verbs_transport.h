@@ -14,7 +14,6 @@
 
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,7 +49,7 @@ struct VerbsConfig {
   bool connections = false;  // send packets through connections, too, where the adapter can
   verbs::PacketConnectionLimits connection_limits;
   bool link_status = false;          // tell when the port goes down or comes up, and follow its address
-  bool tell = false;  // on standard error, of an adapter that fails, and of ports to which there is no way
+  bool tell = false;                 // on standard error, of an adapter that fails
   std::uint32_t local_tasks = 1;     // of the node, which share the adapter
   std::uint32_t tasks = UINT32_MAX;  // of the job; peers with larger numbers are other ends of tasks (OtherEnd)
 };
@@ -82,10 +81,7 @@ class VerbsTransport final : public Transport,
   const TransportLimits& limits() const override { return limits_; }
   PeerAddress local_address() const override { return verbs::encode(local_); }
   bool add_peer(PeerIndex peer, const PeerAddress& address, std::string& error) override;
-  std::uint32_t max_packet_to(PeerIndex peer) const override {
-    const Remote* const remote = remotes_.find(peer);
-    return remote != nullptr && remote->is_added() ? remote->destination.max_packet : limits_.max_packet;
-  }
+  std::uint32_t max_packet_to(PeerIndex peer) const override;
   std::uint64_t origin_of(PeerIndex peer) const override;  // of other ends alone: what is not theirs is the tasks'
   // Packets that are longer than max_packet_to(peer) are lost.
   std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) override;
@@ -124,17 +120,13 @@ class VerbsTransport final : public Transport,
   static constexpr std::size_t kMostReleased = 8;        // slots that may wait before they are posted again
   static constexpr std::uint32_t kQuietChecks = 64;      // looks without a packet between polls of the send completions
   static constexpr std::uint32_t kBusyChecks = 64;       // bursts between two looks at what retires
-  static constexpr std::uint64_t kPatience = 20;         // ms, that other peers wait for a new one's address
   static constexpr std::uint32_t kRetryRecovery = 1024;  // calls between two attempts after one that failed
 
   struct Remote {
-    static constexpr std::uint32_t kNever = UINT32_MAX;
-    bool is_added() const { return destination.max_packet != 0; }
-
-    std::shared_ptr<ibv_ah> handle;  // null: not added, or the neighbour is still looked for
+    std::shared_ptr<ibv_ah> handle;
     verbs::Destination destination;
     verbs::Address address;
-    std::uint32_t moves = kNever;    // of ours that the handle knows; without one never as many as there are
+    std::uint32_t moves = 0;         // of ours that the handle knows
     std::uint64_t next_renewal = 0;  // not before, ms
   };
   // An address handle must outlive the sends that use it.
@@ -154,11 +146,6 @@ class VerbsTransport final : public Transport,
   void open_powers();
   void watch_port();
   ibv_ah_attr route_to_address(const verbs::Address& peer) const override;
-
-  std::string no_way_to(const verbs::Address& peer, int error) const {
-    return device_ + " finds no way to GID " + verbs::to_text(peer.gid) + ", LID " + std::to_string(peer.lid) + ": " +
-           std::strerror(error);
-  }
 
   // verbs_datapath.cc
   const verbs::Address& own_address() const override { return local_; }
@@ -182,19 +169,13 @@ class VerbsTransport final : public Transport,
   bool follow_port(verbs::PortStatus::Place& place);
   void use_partition(const verbs::PartitionFacts& partition);
   void give_up();
-  [[gnu::noinline, gnu::cold]] bool renew(PeerIndex peer);
-  void use_handle(PeerIndex peer, std::shared_ptr<ibv_ah> handle);
+  [[gnu::noinline, gnu::cold]] void renew(PeerIndex peer);
   int make_ready();
   void recover();
   bool reset_queues();
   void drop(const ibv_wc& arrival);
   bool can_send();
   void lose(std::uint64_t packets) { verbs_counters_.lost_packets += packets; }
-  std::size_t lose_burst(std::size_t packets) {
-    lose(packets);
-    counters_.packets_sent += packets;
-    return packets;
-  }
 
   int descriptor() const override { return port_status_ ? port_status_->descriptor() : channel_->fd; }
   bool immediate() const override { return true; }
@@ -221,7 +202,7 @@ class VerbsTransport final : public Transport,
   verbs::HeldSlots held_;
   std::size_t released_ = 0;  // of the held packets: the first so many are no longer held by the engine
   verbs::SendRing sends_;
-  RemoteTable<Remote> remotes_;  // by peer
+  RemoteTable<Remote> remotes_;  // by peer; no handle: not added
   verbs::AddressHandles handles_;
   verbs::DatagramOrigins origins_;
   std::vector<RetiredHandle> retired_;

@@ -201,6 +201,41 @@ TEST_F(VerbsAdapters, TheOwnGidIsFoundAgainInItsOwnVlan) {
   command("ip link delete rdma0.5");
 }
 
+TEST_F(VerbsAdapters, TasksBehindOnePortShareAnAddressHandle) {
+  VerbsPair pair;
+  const VerbsPointer neighbour = open_well("rxe1");
+  forget_requests();
+  std::string error;
+  for (PeerIndex peer = 2; peer != 40; ++peer) {
+    ASSERT_TRUE(pair.left->add_peer(peer, neighbour->local_address(), error)) << error;
+  }
+  EXPECT_EQ(requests_of_adapter().handles.size(), 0u) << "the first task behind that port has one";
+  ASSERT_TRUE(pair.left->add_peer(2, neighbour->local_address(), error)) << error;
+  EXPECT_EQ(requests_of_adapter().handles.size(), 1u) << "who is added again may have another neighbour's address";
+  EXPECT_TRUE(gets_through(*pair.left, 39, *neighbour, 5));
+  EXPECT_TRUE(gets_through(*pair.left, 1, *pair.right, 6));
+}
+
+// The kernel looks for that neighbour for a second each time, and the context is locked meanwhile.
+TEST_F(VerbsAdapters, APortThatDoesNotAnswerIsLookedForOnce) {
+  const VerbsPointer left = open_well("rxe0");
+  int attempts = 0;
+  adapter_shim.before_handle = [&] { ++attempts; };
+  verbs::Address nobody = left->address();
+  nobody.gid[15] = 99;
+  for (PeerIndex peer = 1; peer != 41; ++peer) {
+    nobody.queue_pair = 100 + peer;
+    std::string error;
+    EXPECT_FALSE(left->add_peer(peer, verbs::encode(nobody), error));
+    EXPECT_NE(error.find("rxe0 finds no way to GID"), std::string::npos) << error;
+  }
+  EXPECT_EQ(attempts, 1);
+  std::string error;
+  const VerbsPointer right = open_well("rxe1");
+  EXPECT_TRUE(left->add_peer(1, right->local_address(), error)) << error;
+  EXPECT_EQ(attempts, 2) << "of other ports that says nothing";
+}
+
 // It used to be reset again and again.
 TEST_F(VerbsAdapters, AnAdapterThatHasFailedIsGivenUp) {
   bed_changes = [](VerbsConfig& config) { config.link_status = config.tell = true; };
