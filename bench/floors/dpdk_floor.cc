@@ -235,9 +235,9 @@ int main(int count, char** words) {
   preference.device = device;
   preference.mtu = 9000;  // buffers for whatever the port was made for
   std::string reason;
-  const openlapi::dpdk::HugePageTurn turn;
+  const openlapi::dpdk::HugePageTurn turn({.bytes = EthernetPort::memory_for(preference)});
   if (!openlapi::dpdk::start_environment(arguments == nullptr ? "" : arguments, EthernetPort::memory_for(preference),
-                                         turn.held(), reason) ||
+                                         turn.may_take(), reason) ||
       bench.port.open(preference, reason) != openlapi::dpdk::PortFault::none) {
     fail(reason);
   }

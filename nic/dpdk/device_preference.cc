@@ -31,7 +31,7 @@ std::uint32_t mtu_in(std::string_view device, std::string_view key) {
 
 void add_memory(const std::vector<std::string>& users, const EnvironmentFacts& facts,
                 std::vector<std::string>& result) {
-  const bool decided = any_of(users, {"--in-memory", "--no-huge", "--huge-dir", "--huge-unlink", "--legacy-mem"});
+  const bool decided = decides_pages(users);
   const bool sized = any_of(users, {"-m", "--socket-mem"});
   if (!decided && facts.huge_pages_suffice) {
     result.emplace_back("--in-memory");
@@ -146,6 +146,10 @@ std::vector<std::string> named_devices(const std::vector<std::string>& words) {
     }
   }
   return devices;
+}
+
+bool decides_pages(const std::vector<std::string>& users) {
+  return any_of(users, {"--in-memory", "--no-huge", "--huge-dir", "--huge-unlink", "--legacy-mem"});
 }
 
 std::vector<std::string> eal_arguments(const std::vector<std::string>& users, const EnvironmentFacts& facts) {

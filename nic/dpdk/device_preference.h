@@ -48,6 +48,9 @@ std::vector<std::string> named_devices(const std::vector<std::string>& words);
 // first context uses the device itself.
 std::string memif_of_instance(std::string_view device, std::uint32_t instance);
 
+// Whether a user's arguments say which pages EAL takes. -m and --socket-mem only say how much.
+bool decides_pages(const std::vector<std::string>& users);
+
 // EAL's arguments for this process: the user's, completed with defaults for what they leave open.
 struct EnvironmentFacts {
   bool huge_pages_suffice = false;

@@ -136,6 +136,11 @@ bool start_environment(const std::string& arguments, std::uint64_t needed_bytes,
   return the.runs || end_with(reason, the.reason);
 }
 
+bool would_choose_pages(const std::string& arguments) {
+  const std::lock_guard lock(environment().control);
+  return environment().process == 0 && !decides_pages(split_words(arguments));
+}
+
 bool has_huge_pages() { return rte_eal_has_hugepages() != 0; }
 
 std::uint64_t free_memory() {

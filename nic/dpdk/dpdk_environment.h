@@ -15,6 +15,10 @@ namespace openlapi::dpdk {
 bool start_environment(const std::string& arguments, std::uint64_t needed_bytes, bool may_take_huge,
                        std::string& reason);
 
+// Whether start_environment() would start it and choose between huge and ordinary pages: this process (or the one that
+// it was forked from) has not called it yet, and the arguments leave the pages open.
+bool would_choose_pages(const std::string& arguments);
+
 // Whether its memory lies in huge pages.
 bool has_huge_pages();
 

@@ -50,6 +50,7 @@ ModuleTransport DpdkModule::open(const ModuleRequest& request) {
   if (!choose_devices(request, list_pci_adapters(kPciDevices), config, result.reason)) return result;
   config.link_status = request.link_status;
   config.tasks = request.tasks;
+  config.local_tasks = request.local_tasks;
   DpdkSetupError error;
   auto transport = open_dpdk_transport(config, error);
   if (transport == nullptr) {

@@ -111,8 +111,10 @@ bool DpdkTransport::open(DpdkSetupError& error) {
     memory += dpdk::EthernetPort::memory_for(preference_for(config_, device));
   }
   std::string reason;
-  std::optional<dpdk::HugePageTurn> turn(std::in_place);
-  if (!dpdk::start_environment(config_.eal_arguments, memory, turn->held(), reason)) {
+  const dpdk::HugePageNeed need{.bytes = dpdk::would_choose_pages(config_.eal_arguments) ? memory : 0,
+                                .tasks = config_.local_tasks};
+  std::optional<dpdk::HugePageTurn> turn(std::in_place, need);
+  if (!dpdk::start_environment(config_.eal_arguments, memory, turn->may_take(), reason)) {
     return fail(error, Kind::no_environment, reason);
   }
   held_.resize(config_.held_packets);

@@ -43,6 +43,7 @@ struct DpdkConfig {
   std::uint32_t held_packets = 1024;    // that the engine may hold at a time; a power of two
   bool link_status = false;             // tell soon when links go down or come up
   std::uint32_t tasks = UINT32_MAX;     // of the job; peers with larger numbers are other ends of tasks (OtherEnd)
+  std::uint32_t local_tasks = UINT32_MAX;  // of the job on this machine; the largest number: not known
   std::uint32_t link_patience = 3'000;  // milliseconds to wait for links: when opening, and once more when sending
 };
 

@@ -42,9 +42,18 @@ std::vector<Pages> list_pages(const std::string& folder) {
   return all;
 }
 
+std::uint64_t pages_for(std::uint64_t bytes, std::uint64_t page_size) { return (bytes + page_size - 1) / page_size; }
+
+// Whichever size DPDK takes. As much again is left to other jobs that start now.
+bool suffice_for_all(const std::vector<Pages>& all, HugePageNeed need) {
+  return std::ranges::all_of(all, [&](const Pages& pages) {
+    return pages.free == 0 || pages.free / 2 / pages_for(need.bytes, pages.size) >= need.tasks;
+  });
+}
+
 // The kernel reserves what is mapped, and refuses what it cannot reserve.
 bool can_map(std::uint64_t bytes, std::uint64_t page_size) {
-  const std::uint64_t length = (bytes + page_size - 1) / page_size * page_size;
+  const std::uint64_t length = pages_for(bytes, page_size) * page_size;
   const int size = std::countr_zero(page_size) << MAP_HUGE_SHIFT;
   void* const memory =
       mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | size, -1, 0);
@@ -68,9 +77,17 @@ bool huge_pages_hold(std::uint64_t bytes, const std::string& folder) {
          });
 }
 
-HugePageTurn::HugePageTurn(const std::string& folder, std::chrono::milliseconds patience) {
-  if (free_huge_bytes(folder) == 0) return;
+HugePageTurn::HugePageTurn(HugePageNeed need, const std::string& folder, std::chrono::milliseconds patience) {
+  const std::vector<Pages> all = list_pages(folder);
+  const auto suffice_for_one = [&](const Pages& pages) { return pages.size * pages.free >= need.bytes; };
+  if (need.bytes == 0 || std::ranges::none_of(all, suffice_for_one)) return;
+  are_plenty_ = suffice_for_all(all, need);
+  if (are_plenty_) return;
   folder_ = FileDescriptor(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  wait_for_lock(patience);
+}
+
+void HugePageTurn::wait_for_lock(std::chrono::milliseconds patience) {
   const auto end = std::chrono::steady_clock::now() + patience;
   while (folder_.is_open() && flock(folder_.get(), LOCK_EX | LOCK_NB) != 0) {
     if (std::chrono::steady_clock::now() >= end) {

@@ -5,10 +5,15 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <fstream>
+#include <functional>
+#include <memory>
+#include <vector>
 
 #include "nic/dpdk/dpdk_environment.h"
 #include "nic/dpdk/dpdk_transport.h"
+#include "nic/dpdk/huge_pages.h"
 
 namespace openlapi {
 namespace {
@@ -64,6 +69,48 @@ TEST(DpdkPages, TasksThatStartTogetherDoNotCountThemTwice) {
   EXPECT_EQ(huge + ordinary, kTasks) << "the others found no memory";
   EXPECT_GT(huge, 0u);
   EXPECT_GT(ordinary, 0u);
+}
+
+// In a process of its own, as EAL starts once in each: its status.
+int status_of(const std::function<bool()>& body) {
+  const pid_t process = fork();
+  if (process == 0) _exit(body() ? 0 : 1);
+  int status = -1;
+  waitpid(process, &status, 0);
+  return status;
+}
+
+// Whether opening ends before the patience of who waits for a turn.
+bool opens_at_once(const char* device, const char* arguments) {
+  const auto begin = std::chrono::steady_clock::now();
+  DpdkConfig config;
+  config.devices = {device};
+  config.eal_arguments = arguments;
+  config.link_patience = 0;
+  DpdkSetupError error;
+  static auto* const kept = new std::vector<std::unique_ptr<DpdkTransport>>;
+  kept->push_back(open_dpdk_transport(config, error));
+  if (kept->back() == nullptr) std::fprintf(stderr, "%s\n", error.text.c_str());
+  return std::chrono::steady_clock::now() - begin < std::chrono::seconds(25);
+}
+
+TEST(DpdkPages, WhoHasNothingToChooseWaitsForNobody) {
+  std::ofstream("/proc/sys/vm/nr_hugepages") << 2 * kPages << std::flush;
+  const auto turn_of_others = [] { return dpdk::HugePageTurn({.bytes = 1 << 20}); };
+  EXPECT_EQ(status_of([&] {
+              const auto turn = turn_of_others();
+              return turn.held() && opens_at_once("net_null0", "--no-huge");
+            }),
+            0)
+      << "the user has said which pages";
+  EXPECT_EQ(status_of([&] {
+              const bool first = opens_at_once("net_null0", "");
+              const auto turn = turn_of_others();
+              return first && turn.held() && opens_at_once("net_null1", "") &&
+                     status_of([] { return opens_at_once("net_null2", ""); }) == 0;
+            }),
+            0)
+      << "DPDK runs already";
 }
 
 }  // namespace

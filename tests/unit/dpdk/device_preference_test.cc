@@ -105,6 +105,14 @@ TEST(DevicePreference, WhatTheUserSaysIsNotSaidAgain) {
   EXPECT_TRUE(has(shared, "--no-shconf") && has(shared, "-m"));
 }
 
+TEST(DevicePreference, TheUserMayDecideThePages) {
+  EXPECT_TRUE(decides_pages({"-a", "3b:00.0", "--no-huge"}));
+  EXPECT_TRUE(decides_pages({"--huge-dir=/mnt/huge"}));
+  EXPECT_TRUE(decides_pages({"--in-memory"}));
+  EXPECT_FALSE(decides_pages({}));
+  EXPECT_FALSE(decides_pages({"-m", "64"})) << "how much, of either";
+}
+
 TEST(DevicePreference, Words) {
   EXPECT_EQ(split_words("  -a  b\tc "), (Words{"-a", "b", "c"}));
   EXPECT_TRUE(split_words(" ").empty());

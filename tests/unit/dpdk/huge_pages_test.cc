@@ -48,16 +48,44 @@ TEST_F(HugePages, WhatTheKernelDoesNotGiveIsNotHeld) {
   EXPECT_FALSE(huge_pages_hold(0, folder_));
 }
 
+constexpr auto kNoPatience = std::chrono::milliseconds(0);
+constexpr HugePageNeed kNeed{.bytes = 9 * kMiB, .tasks = 4};  // 5 pages of 2 MiB each
+
 TEST_F(HugePages, OneHasItsTurnAtATime) {
-  const auto none = std::chrono::milliseconds(0);
   set("2048kB", 10, 0);
-  std::optional<HugePageTurn> first(std::in_place, folder_, none);
-  ASSERT_TRUE(first->held());
-  EXPECT_FALSE(HugePageTurn(folder_, none).held());
+  std::optional<HugePageTurn> first(std::in_place, kNeed, folder_, kNoPatience);
+  ASSERT_TRUE(first->held() && first->may_take());
+  const HugePageTurn second(kNeed, folder_, kNoPatience);
+  EXPECT_FALSE(second.held() || second.may_take());
   first.reset();
-  EXPECT_TRUE(HugePageTurn(folder_, none).held());
-  set("2048kB", 0, 0);
-  EXPECT_FALSE(HugePageTurn(folder_).held()) << "nobody waits without pages";
+  EXPECT_TRUE(HugePageTurn(kNeed, folder_, kNoPatience).held());
+}
+
+TEST_F(HugePages, NobodyWaitsForTooFew) {
+  const auto none = [&](HugePageNeed need) {
+    const HugePageTurn turn(need, folder_, kNoPatience);
+    return !turn.held() && !turn.may_take();
+  };
+  EXPECT_TRUE(none(kNeed)) << "no pages at all";
+  set("2048kB", 4, 0);
+  EXPECT_TRUE(none(kNeed)) << "a task needs five";
+  set("2048kB", 9, 5);
+  EXPECT_TRUE(none(kNeed)) << "others have reserved five";
+  set("2048kB", 10, 0);
+  EXPECT_TRUE(none({})) << "it will take none";
+}
+
+TEST_F(HugePages, NobodyWaitsForThoseThatAreEnoughForAll) {
+  set("2048kB", 40, 0);
+  const HugePageTurn first(kNeed, folder_, kNoPatience), second(kNeed, folder_, kNoPatience);
+  EXPECT_TRUE(first.may_take() && second.may_take());
+  EXPECT_FALSE(first.held() || second.held());
+  EXPECT_TRUE(HugePageTurn({.bytes = kNeed.bytes}, folder_, kNoPatience).held()) << "nobody knows how many start";
+  set("2048kB", 39, 0);
+  EXPECT_TRUE(HugePageTurn(kNeed, folder_, kNoPatience).held()) << "as much again is for others";
+  set("2048kB", 40, 0);
+  set("1048576kB", 1, 0);
+  EXPECT_TRUE(HugePageTurn(kNeed, folder_, kNoPatience).held()) << "one page of the size that is taken first";
 }
 
 }  // namespace
