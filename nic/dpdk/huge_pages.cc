@@ -87,6 +87,11 @@ HugePageTurn::HugePageTurn(HugePageNeed need, const std::string& folder, std::ch
   wait_for_lock(patience);
 }
 
+// Closing would not do: the lock belongs to the open folder, which a process that was forked meanwhile has as well.
+HugePageTurn::~HugePageTurn() {
+  if (held()) flock(folder_.get(), LOCK_UN);
+}
+
 void HugePageTurn::wait_for_lock(std::chrono::milliseconds patience) {
   const auto end = std::chrono::steady_clock::now() + patience;
   while (folder_.is_open() && flock(folder_.get(), LOCK_EX | LOCK_NB) != 0) {

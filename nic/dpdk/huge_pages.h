@@ -31,6 +31,9 @@ class HugePageTurn {
  public:
   explicit HugePageTurn(HugePageNeed need, const std::string& folder = kHugePages,
                         std::chrono::milliseconds patience = std::chrono::seconds(30));
+  ~HugePageTurn();
+  HugePageTurn(const HugePageTurn&) = delete;
+  HugePageTurn& operator=(const HugePageTurn&) = delete;
 
   bool held() const { return folder_.is_open(); }          // others wait for it
   bool may_take() const { return held() || are_plenty_; }  // huge pages

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -59,6 +62,28 @@ TEST_F(HugePages, OneHasItsTurnAtATime) {
   EXPECT_FALSE(second.held() || second.may_take());
   first.reset();
   EXPECT_TRUE(HugePageTurn(kNeed, folder_, kNoPatience).held());
+}
+
+TEST_F(HugePages, AProcessThatIsForkedMeanwhileKeepsNothing) {
+  set("2048kB", 10, 0);
+  std::array<int, 2> end{};
+  ASSERT_EQ(pipe(end.data()), 0);
+  pid_t child = -1;
+  {
+    const HugePageTurn turn(kNeed, folder_, kNoPatience);
+    ASSERT_TRUE(turn.held());
+    child = fork();
+    if (child == 0) {
+      char byte = 0;
+      close(end[1]);
+      (void)!read(end[0], &byte, 1);
+      _exit(0);
+    }
+  }
+  EXPECT_TRUE(HugePageTurn(kNeed, folder_, kNoPatience).held()) << "it has the lock's descriptor as well";
+  close(end[1]);
+  close(end[0]);
+  EXPECT_EQ(waitpid(child, nullptr, 0), child);
 }
 
 TEST_F(HugePages, NobodyWaitsForTooFew) {
