@@ -12,11 +12,23 @@ namespace {
 constexpr std::uint32_t kFirstLinkLocal = 0xa9fe0100;  // 169.254.1.0 (RFC 3927)
 constexpr std::uint32_t kLinkLocals = 254 * 256;
 
+// An address on PCI has two forms.
+bool is_same_name(std::string_view one, std::string_view other) {
+  const std::string address = pci_address(std::string(one));
+  return one == other || (!address.empty() && address == pci_address(std::string(other)));
+}
+
 // The one of the arguments' devices that has this name; empty: none.
 std::string made_device(const std::vector<std::string>& made, const std::string& name) {
-  const auto found =
-      std::find_if(made.begin(), made.end(), [&](const std::string& device) { return name_of(device) == name; });
+  const auto found = std::ranges::find_if(
+      made, [&](const std::string& device) { return is_same_name(name_of(device), name_of(name)); });
   return found == made.end() ? std::string() : *found;
+}
+
+// With the arguments that it was made with, where EAL's arguments make it.
+std::string whole_device(const std::vector<std::string>& made, const std::string& device) {
+  const std::string found = made_device(made, device);
+  return found.empty() ? device : found;
 }
 
 // As DPDK names it; empty: `reason` says why it cannot be used.
@@ -77,13 +89,12 @@ bool next_given(const ModuleRequest& request, const std::vector<PciAdapter>& ada
   return false;
 }
 
-// What a variable says of this device: by its name, by that of the interface on it, or of all.
+// What a variable says of this device (with its arguments): by its name, by that of the interface on it, or of all.
 std::string_view said_of(const std::string& device, std::string_view text, const std::vector<PciAdapter>& adapters) {
   const std::string name(name_of(device));
-  const auto adapter = std::ranges::find(adapters, name, &PciAdapter::address);
+  const auto adapter = std::ranges::find(adapters, pci_address(name), &PciAdapter::address);
   const auto is_meant = [&](const OfDevice& said) {
-    return said.device == name || pci_address(std::string(said.device)) == name ||
-           (adapter != adapters.end() && said.device == adapter->interface) ||
+    return is_same_name(said.device, name) || (adapter != adapters.end() && said.device == adapter->interface) ||
            said.device == argument_of(device, "iface");
   };
   const std::vector<OfDevice> all = values_of_devices(text);
@@ -95,9 +106,9 @@ std::string_view said_of(const std::string& device, std::string_view text, const
 }
 
 // Of the first device, whose address all have. False: the task's number leads out of the network.
-bool choose_address(const ModuleRequest& request, const std::vector<PciAdapter>& adapters, DpdkConfig& config,
-                    std::string& reason) {
-  const std::string& device = config.devices.front();
+bool choose_address(const ModuleRequest& request, const std::vector<std::string>& made,
+                    const std::vector<PciAdapter>& adapters, DpdkConfig& config, std::string& reason) {
+  const std::string device = whole_device(made, config.devices.front());
   const std::string variable = request.variable(kAddressVariable);
   const std::string routers = request.variable(kGatewayVariable);
   const std::string_view said = said_of(device, variable, adapters);
@@ -128,7 +139,7 @@ std::uint32_t mtu_for(const DpdkConfig& config, const std::vector<std::string>& 
   std::uint32_t mtu = packet_size == 0 ? 0 : std::min(packet_size + kHeaderInDatagram, kLargestMtu);
   for (const std::string& device : config.devices) {
     const std::string arguments = made_device(made, device);
-    const std::string& whole = arguments.empty() ? device : arguments;
+    const std::string whole = whole_device(made, device);
     const auto adapter = std::ranges::find(adapters, pci_address(std::string(name_of(device))), &PciAdapter::address);
     const bool shared = adapter != adapters.end() && adapter->shared();
     const std::uint32_t carries = shared
@@ -158,9 +169,8 @@ bool choose_devices(const ModuleRequest& request, const std::vector<PciAdapter>&
   if (config.devices.empty() && !next_given(request, adapters, config, reason)) return false;
   config.mtu = mtu_for(config, made, adapters, request.packet_size);
   for (std::string& device : config.devices) {
-    const std::string whole = made_device(made, device);
     if (is_memif(device) && request.instance > 1) {
-      device = memif_of_instance(whole.empty() ? device : whole, request.instance);
+      device = memif_of_instance(whole_device(made, device), request.instance);
     }
   }
   // Every memif is a network of two, where the tasks' numbers are unique. Hardware addresses are elsewhere, too.
@@ -168,7 +178,7 @@ bool choose_devices(const ModuleRequest& request, const std::vector<PciAdapter>&
     config.address = kFirstLinkLocal + request.task % kLinkLocals;
     return true;
   }
-  return choose_address(request, adapters, config, reason);
+  return choose_address(request, made, adapters, config, reason);
 }
 
 }  // namespace openlapi::dpdk

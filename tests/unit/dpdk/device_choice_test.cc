@@ -143,6 +143,20 @@ TEST(DeviceChoice, AddressesAreThoseOfTheDeviceOrOfAll) {
   EXPECT_EQ(of("net_memif0", "10.0.0.5/24", "", 5).address, 0xa9fe0105u) << "a network of two";
 }
 
+TEST(DeviceChoice, AnAddressFindsADeviceThatTheArgumentsMake) {
+  const auto of = [](const char* arguments, const char* address) {
+    return chosen({.arguments = arguments, .address = address}).address;
+  };
+  EXPECT_EQ(of("--vdev=net_af_packet0,iface=lo", "lo=10.1.0.5/16"), 0x0a010005u) << "by its interface";
+  EXPECT_EQ(of("--vdev=net_af_packet0,iface=lo", "net_af_packet0=10.1.0.5/16"), 0x0a010005u);
+  EXPECT_EQ(of("-a 3b:00.0,x=1", "3b:00.0=10.1.0.5/16"), 0x0a010005u);
+  EXPECT_EQ(of("-a 3b:00.0,x=1", "0000:3b:00.0=10.1.0.5/16"), 0x0a010005u);
+  EXPECT_EQ(of("-a 3b:00.0,x=1", "ens1=10.1.0.5/16"), 0x0a010005u);
+  const Preference named{
+      .device = "net_af_packet0", .arguments = "--vdev=net_af_packet0,iface=lo", .address = "lo=10.1.0.5/16"};
+  EXPECT_EQ(chosen(named).address, 0x0a010005u);
+}
+
 TEST(DeviceChoice, AnAdapterThatThisTaskMayNotUseIsLeftOut) {
   std::vector<PciAdapter> adapters = kAdapters;
   adapters[2].lacks = "no right";
