@@ -470,7 +470,7 @@ PortFault EthernetPort::takes_only(const FrameEnd& end, std::string& reason) {
   if (!isolated_) return PortFault::none;
   std::string why;
   const ControlLock lock;
-  if (add_flow_rule(id_, end, why)) return PortFault::none;
+  if (add_flow_rules(id_, end, why)) return PortFault::none;
   if (shared_) {
     reason = refusal(facts(),
                      "refuses the flow rule for UDP port " + std::to_string(end.port) + " of " +

@@ -84,9 +84,9 @@ class EthernetPort {
   std::uint64_t restarts() const { return restarts_; }
   std::uint64_t link_losses() const { return link_losses_; }
 
-  // A flow rule for the end's IPv4 address, UDP port and VLAN where the port is isolated. Before the first packet. A
-  // port that refuses it is no longer isolated if it is this task's alone, and cannot be used if the kernel uses it as
-  // well.
+  // Flow rules for the end's IPv4 address, UDP port and VLAN where the port is isolated. Before the first packet. A
+  // port that refuses them is no longer isolated if it is this task's alone, and cannot be used if the kernel uses it
+  // as well.
   PortFault takes_only(const FrameEnd& end, std::string& reason);
   bool isolated() const { return isolated_; }
 

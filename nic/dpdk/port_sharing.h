@@ -36,7 +36,8 @@ std::string refusal(const PortFacts& facts, const std::string& refused, const st
 // The port must be stopped.
 bool isolate(std::uint16_t port, bool on, std::string& why);
 
-// Directs packets for the end's IPv4 address and UDP port, in its VLAN if it has one, to the first queue.
-bool add_flow_rule(std::uint16_t port, const FrameEnd& end, std::string& why);
+// Directs packets for the end's IPv4 address and UDP port to the first queue: those without a tag, those of its VLAN if
+// it has one, and those of VLAN 0 unless the driver knows no such rule (mlx5, whose first one is for any tag).
+bool add_flow_rules(std::uint16_t port, const FrameEnd& end, std::string& why);
 
 }  // namespace openlapi::dpdk

@@ -107,7 +107,7 @@ bool kernel_hears() {
 class DpdkShared : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    command("modprobe -a tun veth cls_flower sch_ingress sch_multiq act_mirred act_skbedit");
+    command("modprobe -a tun veth 8021q cls_flower sch_ingress sch_multiq act_mirred act_skbedit");
     command("ip netns add far && ip link add kept type veth peer name end netns far");
     command("ip address add 10.79.0.1/24 dev kept && ip link set kept up");
     command("ip -n far address add 10.79.0.2/24 dev end && ip -n far link set end up");
@@ -135,7 +135,7 @@ class DpdkShared : public testing::Test {
   }
 
   // What far sends to the task arrives at the port.
-  static bool brings_packets(dpdk::EthernetPort& port) {
+  static bool brings_packets(dpdk::EthernetPort& port, std::size_t tag = 0) {
     return wait_for([&] {
       send_from_far("169.254.7.7", kPort);
       std::array<rte_mbuf*, 32> buffers{};
@@ -143,7 +143,8 @@ class DpdkShared : public testing::Test {
       bool found = false;
       for (std::uint16_t i = 0; i < count; ++i) {
         const auto* const bytes = rte_pktmbuf_mtod(buffers[i], const std::uint8_t*);
-        found |= buffers[i]->data_len > 38 && bytes[36] == kPort >> 8 && bytes[37] == (kPort & 0xff);
+        found |= buffers[i]->data_len > 38 + tag && bytes[12] == (tag == 0 ? 0x08 : 0x81) &&
+                 bytes[36 + tag] == kPort >> 8 && bytes[37 + tag] == (kPort & 0xff);
         rte_pktmbuf_free(buffers[i]);
       }
       return found;
@@ -168,6 +169,26 @@ TEST_F(DpdkShared, APortThatTheKernelUsesStaysIsolatedAndIsNotUsed) {
   }
   EXPECT_TRUE(port.isolated() && port.started());
   EXPECT_TRUE(brings_packets(port)) << "it was not restarted: the first rule is there";
+  EXPECT_TRUE(kernel_hears());
+}
+
+TEST_F(DpdkShared, APortWithAVlanBringsWhatHasNoTagAsWell) {
+  ASSERT_NO_FATAL_FAILURE(make_shared_port());
+  dpdk::EthernetPort port;
+  std::string reason;
+  ASSERT_EQ(port.open({.device = kShared}, reason), PortFault::none) << reason;
+  dpdk::FrameEnd end = kEnd;
+  end.vlan = 5;
+  ASSERT_EQ(port.takes_only(end, reason), PortFault::none) << reason;
+  EXPECT_TRUE(brings_packets(port));
+  for (const std::string vlan : {"5", "0"}) {
+    const std::string tagged = "end" + vlan;
+    command("ip -n far link add link end name " + tagged + " type vlan id " + vlan);
+    command("ip -n far link set " + tagged + " up && ip -n far route replace 169.254.0.0/16 dev " + tagged);
+    command("ip -n far neighbour add 169.254.7.7 dev " + tagged + " lladdr $(cat /sys/class/net/kept/address)");
+    EXPECT_TRUE(brings_packets(port, 4)) << "VLAN " << vlan;
+    command("ip -n far link delete " + tagged + " && ip -n far route replace 169.254.0.0/16 dev end");
+  }
   EXPECT_TRUE(kernel_hears());
 }
 
