@@ -114,6 +114,7 @@ bool choose_address(const ModuleRequest& request, const std::vector<std::string>
   const std::string_view said = said_of(device, variable, adapters);
   const auto own = own_address(said);
   if (!own) return true;
+  config.network.said = variable;
   config.network.of_interface = own->of_interface;
   config.network.gateway = machine_address(said_of(device, routers, adapters)).value_or(0);
   if (own->of_interface) return true;

@@ -11,6 +11,7 @@
 #include "nic/dpdk/dpdk_transport.h"
 #include "nic/dpdk/huge_pages.h"
 #include "nic/dpdk/thread_data.h"
+#include "nic/modules/dpdk_announcement.h"
 
 namespace openlapi {
 namespace {
@@ -62,6 +63,19 @@ std::uint32_t link_local(const dpdk::MacAddress& mac) {
   return 0xa9fe0000u | third << 8 | mac[5];
 }
 
+// Of addresses that the user gives: contexts over memif have the task's, each in a network of two.
+bool is_own_address(dpdk::UsedAddress& used, const dpdk::FrameEnd& end, const std::string& port,
+                    const dpdk::OwnNetwork& network, std::string& why) {
+  if (network.bits == 0) return true;
+  std::string user;
+  const dpdk::ControlLock lock;
+  if (used.take(end.address, end.mac, port, user)) return true;
+  why = std::string(dpdk::kAddressVariable) + "=" + network.said + ": " + dpdk::ipv4_to_text(end.address) +
+        " is the address of this task's " + user + " already, and " + port + " needs one of its own: " + port +
+        "=ADDRESS/BITS, as " + port + "=10.0.0.5/24";
+  return false;
+}
+
 }  // namespace
 
 std::unique_ptr<DpdkTransport> open_dpdk_transport(const DpdkConfig& config, DpdkSetupError& error) {
@@ -88,6 +102,8 @@ DpdkTransport::~DpdkTransport() {
   released_ = held_count_;
   give_back();
   for (const auto& port : ports_) rte_pktmbuf_free_bulk(port->spare.data(), port->spares);
+  const dpdk::ControlLock lock;
+  used_address_.give_back();
 }
 
 bool DpdkTransport::check_values(DpdkSetupError& error) const {
@@ -176,6 +192,9 @@ bool DpdkTransport::choose_address(DpdkSetupError& error) {
                 .port = port,
                 .token = nonzero_random_number<std::uint32_t>(),
                 .vlan = config_.marks.vlan()};
+  if (std::string why; !is_own_address(used_address_, local_.end, first.name(), config_.network, why)) {
+    return fail(error, Kind::bad_value, why);
+  }
   for (const auto& port : ports_) {
     port->own = local_.end;
     port->own.mac = port->ethernet.mac();

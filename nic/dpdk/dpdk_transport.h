@@ -27,6 +27,7 @@
 #include "nic/dpdk/ethernet_port.h"
 #include "nic/dpdk/held_port.h"
 #include "nic/dpdk/own_network.h"
+#include "nic/dpdk/used_address.h"
 
 namespace openlapi {
 
@@ -176,6 +177,7 @@ class DpdkTransport final : public Transport,
   DpdkConfig config_;
   TransportLimits limits_{};
   dpdk::Address local_;
+  dpdk::UsedAddress used_address_;
   dpdk::HeldPort held_port_;  // the UDP port of local_, held as long as the transport exists
   std::vector<std::unique_ptr<Port>> ports_;
   RemoteTable<Remote> remotes_;   // by peer

@@ -13,6 +13,7 @@ struct OwnNetwork {
   bool of_interface = false;  // what the kernel's interface on the first device has, and its router if none is given
   unsigned bits = 0;          // of the address, that all in the network have in common; 0: all peers are in it
   std::uint32_t gateway = 0;  // the router to others, IPv4; 0: none
+  std::string said{};         // what OPENLAPI_DPDK_ADDRESS says, for messages
 };
 
 // Replaces `address` and `network` by those of an interface (empty: the port `port` has none). False: `reason` says why

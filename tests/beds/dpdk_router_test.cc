@@ -82,12 +82,27 @@ TEST_F(DpdkRouter, WithoutOneAPeerInAnotherNetworkIsRefused) {
 
 TEST_F(DpdkRouter, TwoWithOneAddressAreTold) {
   const auto one = open_af_packet(0, config_of(kHere));
-  const auto other = open_af_packet(1, config_of(kHere));
-  ASSERT_TRUE(one && other);
-  EXPECT_FALSE(one->add_peer(1, other->local_address(), error_));
+  ASSERT_TRUE(one);
+  dpdk::Address other = one->address();
+  other.end.mac = {2, 13, 0, 0, 0, 2};
+  EXPECT_FALSE(one->add_peer(1, dpdk::encode(other), error_));
   EXPECT_NE(error_.find("02:0d:00:00:00:02 has the address of this task's, 10.80.0.5/24: OPENLAPI_DPDK_ADDRESS"),
             std::string::npos)
       << error_;
+}
+
+TEST_F(DpdkRouter, TwoOfOneTaskHaveNotTheSameAddress) {
+  auto one = open_af_packet(0, config_of(kHere));
+  DpdkConfig config = config_of(kHere);
+  config.network.said = "10.80.0.4+/24";
+  config.devices = {"net_af_packet1,iface=dpdk1"};
+  DpdkSetupError error;
+  EXPECT_EQ(open_dpdk_transport(config, error), nullptr);
+  EXPECT_EQ(error.text,
+            "OPENLAPI_DPDK_ADDRESS=10.80.0.4+/24: 10.80.0.5 is the address of this task's net_af_packet0 already, and "
+            "net_af_packet1 needs one of its own: net_af_packet1=ADDRESS/BITS, as net_af_packet1=10.0.0.5/24");
+  one.reset();
+  EXPECT_NE(open_dpdk_transport(config, error), nullptr) << error.text;
 }
 
 TEST_F(DpdkRouter, TheKernelsAddressIsTaken) {
