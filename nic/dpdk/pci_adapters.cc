@@ -1,5 +1,6 @@
 #include "nic/dpdk/pci_adapters.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -39,6 +40,9 @@ std::string interface_of(const fs::path& device) {
   return name;
 }
 
+// As open() will find it: access() asks for the user who has started the program.
+bool may_open(const fs::path& file) { return faccessat(AT_FDCWD, file.c_str(), R_OK | W_OK, AT_EACCESS) == 0; }
+
 // A driver that programs share an adapter with takes flow rules only of who may send anything.
 std::string lacks(const PciAdapter& adapter, const fs::path& device, const fs::path& groups) {
   if (adapter.shared() && !packet_sockets_allowed()) return kNoPacketSockets;
@@ -46,10 +50,10 @@ std::string lacks(const PciAdapter& adapter, const fs::path& device, const fs::p
   const fs::path group = fs::read_symlink(device / "iommu_group", missing).filename();
   if (adapter.driver != "vfio-pci" || group.empty()) return {};
   const fs::path file = groups / group;
-  if (access(file.c_str(), R_OK | W_OK) == 0) return {};
+  if (may_open(file)) return {};
   const int error = errno;
   // A machine without an IOMMU has it under another name.
-  if (access((groups / ("noiommu-" + group.string())).c_str(), R_OK | W_OK) == 0) return {};
+  if (may_open(groups / ("noiommu-" + group.string()))) return {};
   return "this task may not open " + file.string() + ": " + std::strerror(error);
 }
 

@@ -1,6 +1,7 @@
 #include "nic/dpdk/pci_adapters.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -79,6 +80,26 @@ TEST(PciAddress, WithAndWithoutItsDomain) {
   for (const char* wrong : {"", "3b", "3b:00", "3b:00.", "3b:00.8", "3b:20.0", "0000:3b:00.0x", "rxe0:1:3", "eth0"}) {
     EXPECT_EQ(pci_address(wrong), "") << wrong;
   }
+}
+
+// A program with the set-user-ID bit opens files as its owner.
+TEST_F(PciFolder, WhoOpensTheGroupIsTheEffectiveUser) {
+  if (getuid() != 0) GTEST_SKIP() << "only root may become another user";
+  add("0000:af:00.0", "0x020000", "vfio-pci");
+  const fs::path groups = devices() / ".." / "vfio", group = devices() / ".." / "groups" / "40";
+  fs::create_directories(groups);
+  fs::create_directories(group);
+  fs::create_directory_symlink(group, devices() / "0000:af:00.0" / "iommu_group");
+  std::ofstream(groups / "40") << "a file of root";
+  fs::permissions(groups / "40", fs::perms::owner_read | fs::perms::owner_write);
+  for (const fs::path& folder : {devices() / "..", devices(), groups}) fs::permissions(folder, fs::perms(0755));
+  EXPECT_EQ(list_pci_adapters(devices(), groups).at(0).lacks, "");
+  constexpr uid_t kNobody = 65534;
+  ASSERT_EQ(seteuid(kNobody), 0);
+  const std::vector<PciAdapter> adapters = list_pci_adapters(devices(), groups);
+  ASSERT_EQ(seteuid(0), 0);
+  ASSERT_EQ(adapters.size(), 1u);
+  EXPECT_EQ(adapters[0].lacks, "this task may not open " + (groups / "40").string() + ": Permission denied");
 }
 
 TEST_F(PciFolder, AnAdapterWhoseGroupMayNotBeOpenedLacksThat) {
