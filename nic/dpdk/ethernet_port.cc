@@ -82,6 +82,12 @@ rte_mempool* make_pool(const std::string& name, std::uint32_t buffers, std::uint
   return pool == nullptr && node != SOCKET_ID_ANY ? make(SOCKET_ID_ANY) : pool;
 }
 
+// A driver that has no such function has been told when it was configured.
+bool refuses_mtu(std::uint16_t port, std::uint32_t mtu) {
+  const int error = rte_eth_dev_set_mtu(port, static_cast<std::uint16_t>(mtu));
+  return error != 0 && error != -ENOTSUP;
+}
+
 std::string described(const char* what, const std::string& name, int error) {
   const std::string log = take_log();
   return std::string(what) + " " + name + ": " + rte_strerror(error < 0 ? -error : error) +
@@ -293,10 +299,10 @@ PortFault EthernetPort::configure(const PortPreference& preference, std::string&
     return PortFault::unusable;
   }
   // Some drivers (ENA) tell the adapter only then. Of a shared port it would be the kernel's interface that changes.
-  if (knows && !shared_ && preference.mtu != 0) rte_eth_dev_set_mtu(id_, static_cast<std::uint16_t>(mtu));
+  const bool refused = knows && !shared_ && preference.mtu != 0 && refuses_mtu(id_, mtu);
   std::uint16_t drivers = kUsualMtu;
   rte_eth_dev_get_mtu(id_, &drivers);
-  mtu_ = std::min(preference.mtu != 0 && !knows ? preference.mtu : drivers, kLargestMtu);
+  mtu_ = std::min(preference.mtu != 0 && !knows ? preference.mtu : drivers, refused ? kUsualMtu : kLargestMtu);
   node_ = rte_eth_dev_socket_id(id_);
   rte_ether_addr address{};
   rte_eth_macaddr_get(id_, &address);

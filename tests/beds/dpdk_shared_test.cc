@@ -1,7 +1,7 @@
-// A port that the kernel uses as well, and one that it does not, refuse a flow rule. net_tap with `remote` is a driver
-// of that kind without an adapter: what rules name it takes from the kernel's interface `kept`, and all when it is not
-// isolated. Runs in the machine of soft-roce, whose kernel has what the driver needs; the other end of `kept` is in the
-// network namespace `far`.
+// A port that the kernel uses as well, and one that it does not, refuse a flow rule. net_tap with
+// `remote` is a driver of that kind without an adapter: what rules name it takes from the kernel's interface `kept`,
+// and all when it is not isolated. Runs in the machine of soft-roce, whose kernel has what the driver needs; the other
+// end of `kept` is in the network namespace `far`.
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -31,6 +31,7 @@
 namespace {
 
 bool rules_are_refused = false;
+int refusal_of_mtu = 0;  // an error number, negative; 0: it is not refused
 
 }  // namespace
 
@@ -42,6 +43,12 @@ extern "C" int rte_flow_validate(std::uint16_t port, const rte_flow_attr* attrib
   }
   const auto own = reinterpret_cast<decltype(&rte_flow_validate)>(dlsym(RTLD_NEXT, "rte_flow_validate"));
   return own(port, attributes, pattern, actions, error);
+}
+
+extern "C" int rte_eth_dev_set_mtu(std::uint16_t port, std::uint16_t mtu) {
+  if (refusal_of_mtu != 0) return refusal_of_mtu;
+  const auto own = reinterpret_cast<decltype(&rte_eth_dev_set_mtu)>(dlsym(RTLD_NEXT, "rte_eth_dev_set_mtu"));
+  return own(port, mtu);
 }
 
 namespace openlapi {
@@ -230,6 +237,22 @@ TEST_F(DpdkShared, APortOfItsOwnIsToldItsMtu) {
   ASSERT_EQ(port.open({.device = kAlone, .mtu = 1300}, reason), PortFault::none) << reason;
   EXPECT_EQ(port.mtu(), 1300u);
   EXPECT_EQ(dpdk::interface_mtu("dtap1"), 1300u) << "the driver's side of it";
+}
+
+TEST_F(DpdkShared, APortThatRefusesItsMtuHasTheUsualOne) {
+  struct Case {
+    int refusal;
+    std::uint32_t wanted, mtu;
+  };
+  for (const Case& one :
+       {Case{0, 3000, 3000}, Case{-ENOTSUP, 3000, 3000}, Case{-EIO, 3000, 1500}, {-EIO, 1300, 1300}}) {
+    refusal_of_mtu = one.refusal;
+    dpdk::EthernetPort port;
+    std::string reason;
+    EXPECT_EQ(port.open({.device = "net_null_mtu", .mtu = one.wanted}, reason), PortFault::none) << reason;
+    EXPECT_EQ(port.mtu(), one.mtu) << "refusal " << one.refusal << ", wanted " << one.wanted;
+  }
+  refusal_of_mtu = 0;
 }
 
 // Its answers come to the kernel alone: rules are for packets.
