@@ -233,7 +233,8 @@ PortFacts EthernetPort::facts() const {
           .given = is_given(name_, list_pci_adapters(kPciDevices))};
 }
 
-// All but what flow rules will name. False: the kernel uses the port, and would have nothing.
+// All but what flow rules will name, if the kernel uses the port, which otherwise brings all: nobody else is there to
+// miss anything, and rules bring no answers to ARP. False: it cannot be told so.
 bool EthernetPort::leave_to_kernel(std::uint32_t kernel_interface, std::string& reason) {
   std::string why;
   kernel_interface_ = interface_name(kernel_interface);
@@ -241,8 +242,10 @@ bool EthernetPort::leave_to_kernel(std::uint32_t kernel_interface, std::string& 
   if (const std::string remote = argument_of(made_with(), "remote"); !remote.empty()) kernel_interface_ = remote;
   isolated_ = isolate(id_, true, why);
   shared_ = is_shared(facts());
-  if (isolated_ || !shared_) return true;
-  reason = refusal(facts(), "cannot be told to leave to the kernel what is not for this task", why);
+  if (!shared_ && isolated_) isolated_ = !isolate(id_, false, why);
+  if (isolated_ == shared_) return true;
+  reason = shared_ ? refusal(facts(), "cannot be told to leave to the kernel what is not for this task", why)
+                   : described(facts()) + " cannot be told again to bring all that arrives: " + why;
   return false;
 }
 
@@ -477,21 +480,11 @@ PortFault EthernetPort::takes_only(const FrameEnd& end, std::string& reason) {
   std::string why;
   const ControlLock lock;
   if (add_flow_rules(id_, end, why)) return PortFault::none;
-  if (shared_) {
-    reason = refusal(facts(),
-                     "refuses the flow rule for UDP port " + std::to_string(end.port) + " of " +
-                         ipv4_to_text(end.address) + ", by which it would bring this task its packets",
-                     why);
-    return PortFault::unusable;
-  }
-  // Without the rule nothing would arrive; and nobody else is there to miss what does.
-  stop();
-  isolated_ = !isolate(id_, false, why);
-  if (const int error = start(); error != 0) {
-    reason = described("cannot start DPDK port", name_, error);
-    return PortFault::unusable;
-  }
-  return PortFault::none;
+  reason = refusal(facts(),
+                   "refuses the flow rule for UDP port " + std::to_string(end.port) + " of " +
+                       ipv4_to_text(end.address) + ", by which it would bring this task its packets",
+                   why);
+  return PortFault::unusable;
 }
 
 }  // namespace openlapi::dpdk

@@ -85,10 +85,9 @@ class EthernetPort {
   std::uint64_t link_losses() const { return link_losses_; }
 
   // Flow rules for the end's IPv4 address, UDP port and VLAN where the port is isolated. Before the first packet. A
-  // port that refuses them is no longer isolated if it is this task's alone, and cannot be used if the kernel uses it
-  // as well.
+  // port that refuses them cannot be used: the kernel uses it as well.
   PortFault takes_only(const FrameEnd& end, std::string& reason);
-  bool isolated() const { return isolated_; }
+  bool isolated() const { return isolated_; }  // as every port that the kernel uses as well
 
  private:
   static constexpr std::uint64_t kFirstStartWait = 20'000'000;  // nanoseconds
