@@ -113,10 +113,16 @@ bool choose_address(const ModuleRequest& request, const std::vector<std::string>
   const std::string routers = request.variable(kGatewayVariable);
   const std::string_view said = said_of(device, variable, adapters);
   const auto own = own_address(said);
+  const std::string_view router = said_of(device, routers, adapters);
+  if (!own && variable.empty() && !router.empty()) {
+    reason = std::string(kGatewayVariable) + "=" + routers + ": it counts with " + std::string(kAddressVariable) +
+             " alone, which is not set";
+    return false;
+  }
   if (!own) return true;
   config.network.said = variable;
   config.network.of_interface = own->of_interface;
-  config.network.gateway = machine_address(said_of(device, routers, adapters)).value_or(0);
+  config.network.gateway = machine_address(router).value_or(0);
   if (own->of_interface) return true;
   config.address = own->address + (own->plus_task ? request.task : 0);
   config.network.bits = own->bits;
@@ -128,10 +134,9 @@ bool choose_address(const ModuleRequest& request, const std::vector<std::string>
              std::to_string(own->bits) + " bits";
     return false;
   }
-  if (config.network.gateway != config.address) return true;
-  reason = std::string(kGatewayVariable) + "=" + routers + ": that is the address of this task's " +
-           std::string(name_of(device));
-  return false;
+  const std::string fault = fault_of_router(config.network, config.address, std::string(name_of(device)));
+  if (!fault.empty()) reason = std::string(kGatewayVariable) + "=" + routers + ": " + fault;
+  return fault.empty();
 }
 
 // The least that the devices carry, and no more than the user wants of a packet. 0: the driver's.

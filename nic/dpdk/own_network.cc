@@ -18,8 +18,25 @@ bool take_from_interface(const std::string& interface, const std::string& port, 
   }
   address = found->address;
   network.bits = found->bits;
-  if (network.gateway == 0) network.gateway = found->gateway;
-  return true;
+  if (network.gateway == 0) {
+    network.gateway = found->gateway;
+    return true;
+  }
+  const std::string fault = fault_of_router(network, address, port);
+  if (fault.empty()) return true;
+  reason = std::string(kGatewayVariable) + "=" + ipv4_to_text(network.gateway) + ": " + fault;
+  return false;
+}
+
+std::string fault_of_router(const OwnNetwork& network, std::uint32_t own_address, const std::string& device) {
+  if (network.gateway == 0) return {};
+  if (network.gateway == own_address) return "that is the address of this task's " + device;
+  if (network.bits >= 31 ||
+      (same_network(network.gateway, own_address, network.bits) && is_host_in(network.gateway, network.bits))) {
+    return {};
+  }
+  return "that is no adapter's in the network of this task's " + device + ", " + ipv4_to_text(own_address) + "/" +
+         std::to_string(network.bits);
 }
 
 std::optional<std::uint32_t> next_hop_to(const FrameEnd& peer, const FrameEnd& own, const OwnNetwork& network,

@@ -21,6 +21,10 @@ struct OwnNetwork {
 bool take_from_interface(const std::string& interface, const std::string& port, std::uint32_t& address,
                          OwnNetwork& network, std::string& reason);
 
+// Of a router that the user names for the device `device`: what is wrong with it; empty: nothing. A machine that is
+// alone in its network (31 or 32 bits) may have one anywhere, as clouds have it.
+std::string fault_of_router(const OwnNetwork& network, std::uint32_t own_address, const std::string& device);
+
 // Where frames to a peer go first, by its IPv4 address: itself, or the router. Nothing: there is no way, and `reason`
 // says why.
 std::optional<std::uint32_t> next_hop_to(const FrameEnd& peer, const FrameEnd& own, const OwnNetwork& network,

@@ -114,6 +114,18 @@ TEST_F(DpdkRouter, TheKernelsAddressIsTaken) {
     ASSERT_TRUE(here);
     EXPECT_EQ(here->address().end.address, 0x0a520005u);
   }
+  for (const auto& [gateway, fault] :
+       {std::pair(0x0a520005u, "10.82.0.5: that is the address of this task's net_af_packet0"),
+        std::pair(0x0a530001u,
+                  "10.83.0.1: that is no adapter's in the network of this task's net_af_packet0, "
+                  "10.82.0.5/20")}) {
+    config.devices = {"net_af_packet0,iface=dpdk0"};
+    config.network.gateway = gateway;
+    DpdkSetupError refusal;
+    EXPECT_EQ(open_dpdk_transport(config, refusal), nullptr);
+    EXPECT_EQ(refusal.text, std::string("OPENLAPI_DPDK_GATEWAY=") + fault);
+  }
+  config.network.gateway = 0;
   ip("address flush dev dpdk0");
   config.devices = {"net_af_packet0,iface=dpdk0"};
   DpdkSetupError error;

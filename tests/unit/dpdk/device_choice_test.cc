@@ -192,5 +192,20 @@ TEST(DeviceChoice, AnAddressOutsideOfItsNetworkIsRefused) {
             "OPENLAPI_DPDK_GATEWAY=10.0.0.5: that is the address of this task's 0000:af:00.0");
 }
 
+TEST(DeviceChoice, ARouterIsInTheNetwork) {
+  const auto of = [](const char* address, const char* gateway) {
+    return Preference{.device = "af:00.0", .address = address, .gateway = gateway};
+  };
+  EXPECT_EQ(refused(of("10.0.0.5/24", "10.0.1.1")),
+            "OPENLAPI_DPDK_GATEWAY=10.0.1.1: that is no adapter's in the network of this task's 0000:af:00.0, "
+            "10.0.0.5/24");
+  EXPECT_NE(refused(of("10.0.0.5/24", "10.0.0.255")), "") << "that is for all";
+  EXPECT_EQ(chosen(of("10.0.0.5/32", "10.0.1.1")).network.gateway, 0x0a000101u) << "as clouds have it";
+  EXPECT_EQ(chosen(of("10.0.0.4/31", "169.254.1.1")).network.gateway, 0xa9fe0101u);
+  EXPECT_EQ(refused(of("", "10.0.0.1")),
+            "OPENLAPI_DPDK_GATEWAY=10.0.0.1: it counts with OPENLAPI_DPDK_ADDRESS alone, which is not set");
+  EXPECT_EQ(chosen(of("3b:00.0=10.1.0.5/16", "10.1.0.1")).network.gateway, 0u) << "it may be another context's";
+}
+
 }  // namespace
 }  // namespace openlapi::dpdk
