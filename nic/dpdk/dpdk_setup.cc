@@ -236,8 +236,7 @@ bool DpdkTransport::add_peer(PeerIndex peer, const PeerAddress& bytes, std::stri
             .next_hop = *next_hop,
             .port = nullptr,
             .header = {},
-            .max_packet = dpdk::packet_of(std::min(local_.mtu, address.mtu)),
-            .lost_from = now_ + config_.link_patience * kMillisecond};
+            .max_packet = dpdk::packet_of(std::min(local_.mtu, address.mtu))};
   ++without_port_;
   if (remote.is_behind_router()) {
     router_questions_ = {.wanted = true};

@@ -116,9 +116,10 @@ class DpdkTransport final : public Transport,
     Port* port = nullptr;  // null: not known yet which port leads there
     dpdk::FrameHeader header;
     std::uint32_t max_packet = 0;
-    std::uint64_t lost_from = 0;  // time in ns; until then packets wait for `port` to be found
+    std::uint64_t lost_from = 0;  // time in ns; until then packets wait for `port` to be found; 0: none has waited yet
     std::uint64_t ends = 0;       // EthernetPort::ends() of `port` when it was found
 
+    bool is_waited_for(std::uint64_t now) const { return now < lost_from; }
     bool is_behind_router() const { return next_hop != address.end.address; }
   };
   struct Arrival {

@@ -50,7 +50,11 @@ std::size_t DpdkTransport::send_hindered(Remote& remote, std::span<const Outgoin
   if (remote.port == nullptr) {
     // The answer lies among the arrivals; nobody else may be asking for them.
     if (first_arrival_ == arrivals_end_) take_arrivals();
-    if (remote.port == nullptr) return now_ < remote.lost_from ? refuse() : lose(packets.size());
+    if (remote.port == nullptr && remote.lost_from == 0) {
+      remote.lost_from = now_ + config_.link_patience * kMillisecond;
+      router_questions_.at = std::min(router_questions_.at, now_);
+    }
+    if (remote.port == nullptr) return remote.is_waited_for(now_) ? refuse() : lose(packets.size());
   }
   Port& port = *remote.port;
   // One first: the payload of those that find no room is copied for nothing.
@@ -170,7 +174,7 @@ void DpdkTransport::ask_for_router() {
   std::uint64_t pause = kBetweenReminders;
   remotes_.for_each([&](const Remote& remote) {
     if (!remote.added || remote.port != nullptr || !remote.is_behind_router()) return;
-    pause = std::min(pause, now_ < remote.lost_from ? kBetweenQuestions : kSecond);
+    pause = std::min(pause, remote.is_waited_for(now_) ? kBetweenQuestions : kSecond);
   });
   router_questions_.at = now_ + pause;
   ask_for(config_.network.gateway);

@@ -51,6 +51,13 @@ class DpdkRouter : public testing::Test {
     ASSERT_TRUE(here_ && there_);
   }
 
+  std::size_t send_to(PeerIndex peer) {
+    const std::array<std::byte, 8> bytes{};
+    const std::array<ConstBuffer, 1> pieces{{{bytes.data(), bytes.size()}}};
+    const OutgoingPacket packet{pieces, 8};
+    return here_->send_burst(peer, {&packet, 1});
+  }
+
   std::unique_ptr<DpdkTransport> here_, there_;
   std::string error_;
 };
@@ -70,6 +77,24 @@ TEST_F(DpdkRouter, ItsNewHardwareAddressIsFollowed) {
   EXPECT_TRUE(arrives(*here_, 1, *there_));
   ip("link set bus0 address 02:0d:00:00:08:08");
   EXPECT_TRUE(arrives(*here_, 1, *there_));
+}
+
+// However long before nothing was sent or received.
+TEST_F(DpdkRouter, PacketsWaitForItFromTheFirstOne) {
+  constexpr std::uint32_t kPatience = 200, kNobody = 0x0a500063;  // 10.80.0.99
+  DpdkConfig config = config_of(kHere, kNobody);
+  config.link_patience = kPatience;
+  here_ = open_af_packet(0, config);
+  ASSERT_TRUE(here_);
+  dpdk::Address peer = here_->address();
+  peer.end.address = kThere;
+  std::this_thread::sleep_for(std::chrono::milliseconds(kPatience + 50));
+  ASSERT_TRUE(here_->add_peer(1, dpdk::encode(peer), error_)) << error_;
+  std::this_thread::sleep_for(std::chrono::milliseconds(kPatience + 50));
+  EXPECT_EQ(send_to(1), 0u);
+  EXPECT_EQ(here_->dpdk_counters().lost_packets, 0u);
+  EXPECT_TRUE(wait_for([&] { return send_to(1) == 1; }));
+  EXPECT_EQ(here_->dpdk_counters().lost_packets, 1u);
 }
 
 TEST_F(DpdkRouter, WithoutOneAPeerInAnotherNetworkIsRefused) {
