@@ -113,6 +113,7 @@ class DpdkTransport final : public Transport,
     bool added = false;
     dpdk::Address address;
     std::uint32_t next_hop = 0;  // IPv4: itself, or the router before it
+    dpdk::MacAddress next_mac{};  // of it, when `port` is known
     Port* port = nullptr;  // null: not known yet which port leads there
     dpdk::FrameHeader header;
     std::uint32_t max_packet = 0;
@@ -172,7 +173,8 @@ class DpdkTransport final : public Transport,
   void ask_for_peers();
   void ask_for_router();
   void ask_for(std::uint32_t next_hop);
-  void found(std::uint32_t next_hop, Port& port, const dpdk::MacAddress& mac);
+  enum class Source : std::uint8_t { answer, hearsay };
+  void found(std::uint32_t next_hop, Port& port, const dpdk::MacAddress& mac, Source source);
   void send_arp(Port& port, const dpdk::ArpFrame& frame);
 
   DpdkConfig config_;

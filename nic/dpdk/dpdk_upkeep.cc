@@ -141,16 +141,24 @@ void DpdkTransport::take_arp(Port& port, std::span<const std::byte> frame) {
     send_arp(port, dpdk::make_arp_answer(port.own, message));
     ++own_counters_.arp_answers;
   }
-  found(message.sender_address, port, message.sender_mac);
+  const bool answers = !message.request && message.target_address == port.own.address;
+  found(message.sender_address, port, message.sender_mac, answers ? Source::answer : Source::hearsay);
 }
 
-// What leads to peers that are without a port; or a router that has another hardware address now.
-void DpdkTransport::found(std::uint32_t next_hop, Port& port, const dpdk::MacAddress& mac) {
+// What leads to peers that are without a port; or a router that has another hardware address now, if it says so itself:
+// anybody's broadcast, and another VLAN's, only makes this end ask.
+void DpdkTransport::found(std::uint32_t next_hop, Port& port, const dpdk::MacAddress& mac, Source source) {
   const bool is_router = next_hop == config_.network.gateway && next_hop != 0;
   if (without_port_ == 0 && !is_router) return;
   remotes_.for_each([&](Remote& remote) {
     if (!remote.added || remote.next_hop != next_hop) return;
-    if (remote.port == nullptr || (remote.port == &port && remote.is_behind_router())) set_port(remote, port, mac);
+    if (remote.port == nullptr) set_port(remote, port, mac);
+    if (remote.port != &port || !remote.is_behind_router() || remote.next_mac == mac) return;
+    if (source == Source::answer) {
+      set_port(remote, port, mac);
+    } else {
+      router_questions_.at = std::min(router_questions_.at, now_ + kBetweenQuestions);
+    }
   });
 }
 
@@ -159,6 +167,7 @@ void DpdkTransport::set_port(Remote& remote, Port& port, const dpdk::MacAddress&
   end.mac = mac;
   if (remote.port == nullptr) --without_port_;
   remote.port = &port;
+  remote.next_mac = mac;
   remote.ends = port.ethernet.ends();
   remote.header = dpdk::FrameHeader(port.own, end, port.ethernet.sums(), config_.marks);
 }
@@ -180,7 +189,7 @@ void DpdkTransport::ask_for_router() {
   ask_for(config_.network.gateway);
   for (const auto& port : ports_) {
     if (const auto mac = known_to_kernel(port->ethernet, config_.network.gateway)) {
-      found(config_.network.gateway, *port, *mac);
+      found(config_.network.gateway, *port, *mac, Source::answer);
     }
   }
 }

@@ -1,10 +1,19 @@
 // Peers behind a router, and addresses from the kernel. Runs in dpdk-ports of the kind af_packet, whose interfaces
 // dpdk0 and dpdk1 are the ends of two cables; the other ends are taken off the bridge here, and the kernel is the
 // router between them.
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 
+#include "nic/dpdk/arp_message.h"
+#include "nic/dpdk/network_interface.h"
 #include "tests/beds/dpdk_bed.h"
 
 namespace openlapi {
@@ -13,6 +22,7 @@ namespace {
 using test::arrives;
 using test::ip;
 using test::open_af_packet;
+using test::take;
 using test::wait_for;
 
 constexpr std::uint32_t kHere = 0x0a500005, kThere = 0x0a510005;  // 10.80.0.5, 10.81.0.5
@@ -77,6 +87,60 @@ TEST_F(DpdkRouter, ItsNewHardwareAddressIsFollowed) {
   EXPECT_TRUE(arrives(*here_, 1, *there_));
   ip("link set bus0 address 02:0d:00:00:08:08");
   EXPECT_TRUE(arrives(*here_, 1, *there_));
+}
+
+// All frames that pass the other end of dpdk0's cable.
+class Cable {
+ public:
+  Cable() : socket_(socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, htons(ETH_P_ALL))) {
+    sockaddr_ll end{};
+    end.sll_family = AF_PACKET;
+    end.sll_protocol = htons(ETH_P_ALL);
+    end.sll_ifindex = static_cast<int>(if_nametoindex("bus0"));
+    EXPECT_EQ(bind(socket_, reinterpret_cast<const sockaddr*>(&end), sizeof end), 0);
+  }
+  ~Cable() { close(socket_); }
+
+  void send(const dpdk::ArpFrame& frame) {
+    EXPECT_EQ(write(socket_, frame.data(), frame.size()), static_cast<ssize_t>(frame.size()));
+  }
+
+  // Of the next IPv4 frame that comes from this address.
+  dpdk::MacAddress next_destination(const dpdk::MacAddress& from) {
+    std::array<std::uint8_t, 2048> frame{};
+    EXPECT_TRUE(wait_for([&] {
+      return recv(socket_, frame.data(), frame.size(), 0) > 14 && frame[12] == 8 && frame[13] == 0 &&
+             std::equal(from.begin(), from.end(), frame.begin() + 6);
+    }));
+    dpdk::MacAddress to{};
+    std::copy_n(frame.begin(), to.size(), to.begin());
+    return to;
+  }
+
+ private:
+  int socket_;
+};
+
+// Claims of others, and of other networks on the same cable.
+TEST_F(DpdkRouter, WhatIsNoAnswerDoesNotMoveIt) {
+  constexpr dpdk::MacAddress kStranger{2, 13, 0, 0, 9, 9}, kAll{255, 255, 255, 255, 255, 255};
+  ASSERT_NO_FATAL_FAILURE(open());
+  ASSERT_TRUE(here_->add_peer(1, there_->local_address(), error_)) << error_;
+  ASSERT_TRUE(arrives(*here_, 1, *there_));
+  Cable cable;
+  const dpdk::MacAddress router = dpdk::interface_mac("bus0").value();
+  const std::uint64_t answers = here_->dpdk_counters().arp_answers;
+  cable.send(dpdk::make_arp_frame(
+      kAll, {.sender_mac = kStranger, .sender_address = kRouterHere, .target_address = kRouterHere}));
+  cable.send(dpdk::make_arp_frame(
+      kAll, {.request = true, .sender_mac = kStranger, .sender_address = kRouterHere, .target_address = kRouterHere}));
+  cable.send(dpdk::make_arp_question({.mac = {2, 13, 0, 0, 9, 8}, .address = 0x0a500007}, kHere));
+  ASSERT_TRUE(wait_for([&] {
+    take(*here_);
+    return here_->dpdk_counters().arp_answers != answers;
+  })) << "it has read them all";
+  ASSERT_EQ(send_to(1), 1u);
+  EXPECT_EQ(cable.next_destination(here_->address().end.mac), router);
 }
 
 // However long before nothing was sent or received.
