@@ -125,9 +125,13 @@ class ServedConnectionsTest : public testing::Test {
   FakeAdapter adapter_;
   FakePath path_;
   ibv_context context_{};
+  ibv_pd domain_{};
   ibv_srq shared_{};
-  ReliableSetting packets_{.context = &context_, .shared = &shared_, .purpose = ConnectionMessage::Purpose::packets};
-  ReliableSetting reads_{.context = &context_};
+  ReliableSetting packets_{.context = &context_,
+                           .domain = &domain_,
+                           .shared = &shared_,
+                           .purpose = ConnectionMessage::Purpose::packets};
+  ReliableSetting reads_{.context = &context_, .domain = &domain_};
 };
 
 TEST_F(ServedConnectionsTest, TheOneThatIsUsedLeastLeavesAndIsTold) {
