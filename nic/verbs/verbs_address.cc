@@ -9,7 +9,7 @@ namespace openlapi::verbs {
 namespace {
 
 constexpr std::uint8_t kAddressVersion = 2;
-constexpr std::uint32_t kMost24Bits = 0xffffff;
+constexpr std::uint32_t kQueuePairBits = 0xffffff;
 constexpr std::uint32_t kRouteHeaderFlag = 1;  // of the highest byte of the queue pair's word
 constexpr std::size_t kSubnetPrefix = 8;  // bytes of a GID
 constexpr std::uint16_t kHighestUnicastLid = 0xbfff;
@@ -108,7 +108,7 @@ bool decode(const PeerAddress& bytes, Address& address, std::string& error) {
   }
   address = {.fabric = static_cast<Fabric>(fabric),
              .mtu = load_little<std::uint16_t>(&bytes.bytes[2]),
-             .queue_pair = load_little<std::uint32_t>(&bytes.bytes[4]) & kMost24Bits,
+             .queue_pair = load_little<std::uint32_t>(&bytes.bytes[4]) & kQueuePairBits,
              .qkey = load_little<std::uint32_t>(&bytes.bytes[8]),
              .lid = load_little<std::uint16_t>(&bytes.bytes[12]),
              .gid = {},
