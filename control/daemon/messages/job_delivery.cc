@@ -92,7 +92,7 @@ void JobDelivery::tell_broken(const JobId& job, const std::string& why) {
   places_.tell_lapirun(job, message_of(job, table_.here(), JobAction::kBroken, why));
 }
 
-// A node that was removed has ended its tasks; others are cut off, and may come to lapirun.
+// A node that was removed ends its tasks, unless its daemon hangs; others are cut off, and may come to lapirun.
 void JobDelivery::node_lost(std::uint32_t node) {
   const bool removed = table_.nodes()[node].state == NodeState::kRemoved;
   const std::string name = "n" + std::to_string(node) + " (" + table_.nodes()[node].host + ")";
@@ -109,7 +109,11 @@ void JobDelivery::node_lost(std::uint32_t node) {
   }
   for (const auto& [job, relies_on] : helpers_) {
     if (!relies_on.contains(node)) continue;
-    removed&& job.first == node ? places_.end_helper(job) : places_.leave_helper(job);
+    if (removed && job.first == node) {
+      places_.end_helper(job);
+    } else {
+      places_.leave_helper(job);
+    }
   }
 }
 

@@ -66,8 +66,7 @@ void NodeService::finish_connect() {
   connection_.send(message_to({}, encode(who)));
 }
 
-// A lapirun that is there, and says nothing, is stopped: it is waited for, but not by who was told to end, and has said
-// so.
+// A lapirun that is there, and says nothing, is stopped: it is waited for. Who was told to end only wants to say so.
 void NodeService::go_on_with_return() {
   const bool has_last_word = over_ && (way_ == Way::kGreets || way_ == Way::kLapirun);
   if (way_ != Way::kConnects && !has_last_word) return;
