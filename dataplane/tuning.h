@@ -219,6 +219,10 @@ inline constexpr std::uint32_t kIdleLoopsBetweenTimers = 8192;
 // The same while a channel times something, between steps that follow each other at once: a few microseconds, which
 // add nothing to what is timed (kAckDelay and more).
 inline constexpr std::uint32_t kStepsBetweenTimers = 16;
+// A transport that has brought nothing in so many steps, while another one of the endpoint brings packets, is looked at
+// once in so many of the steps that follow each other at once: each look makes the way of all packets longer.
+inline constexpr std::uint32_t kStepsUntilSilent = 256;
+inline constexpr std::uint32_t kStepsBetweenLooks = 16;
 // ns. Between looks whether the processes of silent peers still live; a system call each.
 inline constexpr std::uint64_t kWatchPeers = 100'000'000;
 // ns. A peer that owes an answer and was not heard for this long is asked whether it lives: a packet per second.

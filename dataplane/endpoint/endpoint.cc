@@ -34,10 +34,10 @@ template <typename Operation, typename Request>
 
 // What a step does, beside Endpoint::progress().
 
-unsigned take_arrivals(EndpointParts& parts) {
+unsigned take_arrivals(EndpointParts& parts, Step step) {
   unsigned received = 0;
   for (const DirectTransport& direct : parts.transports.direct) received += parts.dispatch.receive(*direct.transport);
-  if (parts.channels != nullptr) received += parts.channels->receive();
+  if (parts.channels != nullptr) received += parts.channels->receive(step);
   return received;
 }
 
@@ -179,7 +179,7 @@ void Endpoint::give_up_unbegun(const UnbegunOperation& operation, Submit why) {
 unsigned Endpoint::progress(Step step) {
   EndpointParts& parts = *parts_;
   parts.losses.step_begins();
-  unsigned moved = parts.arrivals_held ? 0 : take_arrivals(parts);
+  unsigned moved = parts.arrivals_held ? 0 : take_arrivals(parts, step);
   const bool arrivals = moved != 0;
   if (parts.direct_memory != nullptr && parts.direct_memory->counters_have_moved()) [[unlikely]]
     ++moved;

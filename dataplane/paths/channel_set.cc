@@ -73,11 +73,30 @@ std::unique_ptr<PeerChannel> ChannelSet::make_channel(PeerIndex peer, std::span<
   return channel;
 }
 
-unsigned ChannelSet::receive() {
-  unsigned received = 0;
+inline unsigned ChannelSet::receive_from(Instance& instance) {
+  std::array<IncomingPacket, tuning::kReceiveBurst> packets;
+  const std::size_t count = instance.transport.receive_burst(packets);
+  return count != 0 ? take_burst(instance, {packets.data(), count}) : 0;
+}
+
+unsigned ChannelSet::receive(Step step) {
   receiving_ = true;
-  for (const auto& instance : instances_) received += receive_from(*instance);
+  const unsigned received = instances_.size() == 1 ? receive_from(*instances_.front()) : receive_from_several(step);
   receiving_ = false;
+  return received;
+}
+
+unsigned ChannelSet::receive_from_several(Step step) {
+  unsigned received = 0;
+  const bool passes_by = step == Step::again && heard_ != nullptr && !heard_->is_silent() &&
+                         ++steps_again_ % tuning::kStepsBetweenLooks != 0;
+  for (const auto& instance : instances_) {
+    if (passes_by && instance->is_silent()) continue;
+    const unsigned packets = receive_from(*instance);
+    received += packets;
+    instance->in_vain = packets != 0 ? 0 : instance->in_vain + !instance->is_silent();
+    if (packets != 0) heard_ = instance.get();
+  }
   return received;
 }
 
@@ -240,21 +259,19 @@ void ChannelSet::take_early(PeerChannel& channel, Sequence sequence, std::span<s
 }
 
 // Most packets come alone: their headers need no memory.
-unsigned ChannelSet::receive_from(Instance& instance) {
-  std::array<IncomingPacket, tuning::kReceiveBurst> packets;
-  const std::size_t count = instance.transport.receive_burst(packets);
-  if (count == 0) return 0;
+unsigned ChannelSet::take_burst(Instance& instance, std::span<const IncomingPacket> packets) {
   const Nanoseconds now = clock_.now();
+  const std::size_t count = packets.size();
   std::size_t more = 0;
   for (std::size_t first = 0, end = 0; first < count; first = end) {
     while (++end < count && packets[end].same_datagram) {
     }
-    if (end - first == 1 && end != packets.size()) [[likely]] {
+    if (end - first == 1 && end != tuning::kReceiveBurst) [[likely]] {
       wire::PacketHeader header;
       PeerChannel* channel = nullptr;
       if (admit(instance, packets[first], header, channel)) handle_packet(*channel, header, packets[first], now);
     } else {
-      more += take_datagram(instance, {packets.data() + first, end - first}, end == packets.size(), now);
+      more += take_datagram(instance, packets.subspan(first, end - first), end == tuning::kReceiveBurst, now);
     }
   }
   instance.transport.release(count + more);

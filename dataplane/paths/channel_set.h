@@ -9,6 +9,7 @@
 
 #include "dataplane/base/absence.h"
 #include "dataplane/base/clock.h"
+#include "dataplane/base/step.h"
 #include "dataplane/host/endpoint_config.h"
 #include "dataplane/host/message_statistics.h"
 #include "dataplane/host/path_status.h"
@@ -76,7 +77,8 @@ class ChannelSet {
   // The peer learns what the addresses here are now; paths over the one that has changed do not serve until it knows.
   void tell_addresses(PeerChannel& channel, const Transport& changed);
 
-  unsigned receive();                    // takes in what has arrived on all transports
+  // Takes in what has arrived: on all transports, but that a step right after another one passes by silent ones.
+  unsigned receive(Step step = Step::first);
   unsigned transmit(Nanoseconds now);    // open packets, retransmissions, acknowledgements
   unsigned run_timers(Nanoseconds now);  // retransmission and acknowledgement timers, silent peers
   void flush();                          // transmit(), with a look at the clock if there is anything to send
@@ -123,10 +125,15 @@ class ChannelSet {
     // reserved but touched only as far as a datagram of the job's has needed it.
     std::vector<wire::PacketHeader> headers;
     std::unique_ptr<IncomingPacket[]> rest;
+    bool is_silent() const { return in_vain == tuning::kStepsUntilSilent; }
+
+    std::uint32_t in_vain = 0;  // looks since it has brought anything, until it is silent
     const TransportCapabilities capabilities;
   };
 
   unsigned receive_from(Instance& instance);
+  [[gnu::noinline]] unsigned receive_from_several(Step step);
+  [[gnu::noinline]] unsigned take_burst(Instance& instance, std::span<const IncomingPacket> packets);
   [[gnu::noinline, gnu::cold]] std::size_t take_datagram(Instance& instance, std::span<const IncomingPacket> packets,
                                                          bool may_go_on, Nanoseconds now);
   [[gnu::noinline, gnu::cold]] void look_for_other_task(Instance& instance, const IncomingPacket& packet);
@@ -158,6 +165,8 @@ class ChannelSet {
   OwnAddresses own_;
   std::vector<PeerChannel*> active_;    // those with something to send, to acknowledge, or to wait for
   Absence absence_{tuning::kAbsence};
+  const Instance* heard_ = nullptr;  // that has brought something last
+  std::uint32_t steps_again_ = 0;
   bool receiving_ = false;
   bool other_key_said_ = false;
 };

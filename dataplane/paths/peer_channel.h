@@ -99,8 +99,12 @@ class PeerChannel {
   // Whether packets of the peer come from there over this transport. Its address may have changed since the last
   // packet.
   [[gnu::always_inline]] bool comes_from(const Transport& transport, std::uint64_t origin) {
-    if (several_ == nullptr && &transport == best_.transport && origin == best_.origin) [[likely]]
+    if (several_ == nullptr) {
+      if (&transport == best_.transport && origin == best_.origin) [[likely]]
+        return true;
+    } else if (several_->comes_over_best(transport, origin)) {
       return true;
+    }
     return find_origin(transport, origin);
   }
   [[gnu::always_inline]] bool reaches_over(const Transport& transport) const {

@@ -27,6 +27,14 @@ struct SeveralPaths {
         comparison(static_cast<unsigned>(paths.size())) {}
 
   void add(std::span<const OtherEnd> other_ends);
+  // Whether a packet comes from where the peer is at home on the best path, as most do.
+  bool comes_over_best(const Transport& transport, std::uint64_t origin) {
+    const unsigned best = watch.best();
+    if (paths[best].transport != &transport || paths[best].origin != origin) return false;
+    arrived_over = best;
+    arrived_from = PathEnds::kHome;
+    return true;
+  }
   [[gnu::noinline]] bool reach_over(const Transport& transport) const;
   // Packets of the path go to that end from now on.
   void lead(unsigned path, unsigned end, Nanoseconds now);

@@ -30,6 +30,10 @@ class DeliveryRate {
   };
   bool acknowledged(const News& news, Nanoseconds now);  // true: the rate has changed
 
+  // By what is no sample.
+  void is_used(Nanoseconds now) { taken_at_ = now; }
+  bool is_in_sample() const { return awaited_ != 0; }  // something was acknowledged in it, which was not all
+
   std::uint64_t bytes_per_second() const { return rate_; }  // 0: not measured yet
 
   // For a path that nobody uses because it was found slow, perhaps at a bad moment. The rate becomes unknown when it

@@ -15,27 +15,59 @@ void PathStates::serve(std::uint32_t paths, unsigned best) {
   share_out();
 }
 
+void PathStates::on_spurious_retransmission() {
+  first_.congestion.on_spurious_retransmission();
+  for (PathState& other : others_) other.congestion.on_spurious_retransmission();
+  share_out();
+}
+
 void PathStates::measure_rates(const SendWindow& window, Nanoseconds now) {
-  const bool much = window.outstanding_bytes() >= tuning::kStripeFrom;
   bool changed = false;
-  for (unsigned number = 0; number != window.paths(); ++number) {
-    PathState& path = (*this)[number];
-    const PathNews& news = window.news(number);
-    const bool idle = window.in_flight_bytes(number) == 0;
-    if (news.round_trip != 0) changed |= path.shortest_round_trip.sampled(path.round_trip, news.round_trip, now);
-    if (news.bytes != 0) {
-      // A short message that a late peer answers tells nothing.
-      const bool queued = news.in_flight >= tuning::kUnknownPathQueue &&
-                          news.round_trip > 2 * path.round_trip.shortest() + tuning::kPathQueue / 4;
-      const bool limited = queued || !path.took_all || news.in_flight + max_packet_ > this->window(number);
-      const Nanoseconds longest = path.round_trip.shortest() + 2 * tuning::kPathQueue;
-      changed |= path.gathered.acknowledged(news.bytes, path.rate, now);
-      changed |= path.rate.acknowledged({news.bytes, news.in_flight, limited, idle, longest}, now);
-    } else if (much && idle && (serving_ >> number & 1) != 0) {
-      changed |= path.rate.forget_if_old(tuning::kUnknownPathQueue, now);
-    }
-  }
+  for (std::uint32_t told = window.told(); told != 0; told &= told - 1)
+    changed |= measure_rate(static_cast<unsigned>(std::countr_zero(told)), window, now);
+  if (window.outstanding_bytes() >= tuning::kStripeFrom) changed |= forget_old_rates(window, now);
   if (changed) share_out();
+}
+
+inline bool PathStates::measure_rate(unsigned number, const SendWindow& window, Nanoseconds now) {
+  PathState& path = (*this)[number];
+  const PathNews& news = window.news(number);
+  bool changed = false;
+  if (news.round_trip != 0) changed = path.shortest_round_trip.sampled(path.round_trip, news.round_trip, now);
+  if (news.bytes == 0) return changed;
+  const bool idle = window.in_flight_bytes(number) == 0;
+  // Of one packet alone, where there was room for more, the round trip tells all, and the next one begins anew.
+  const bool alone = idle && news.in_flight <= max_packet_ && news.in_flight + max_packet_ <= this->window(number);
+  if (alone && path.took_all && !path.rate.is_in_sample()) {
+    path.rate.is_used(now);
+    return changed;
+  }
+  return sample_rate(number, window, now) || changed;
+}
+
+bool PathStates::sample_rate(unsigned number, const SendWindow& window, Nanoseconds now) {
+  PathState& path = (*this)[number];
+  const PathNews& news = window.news(number);
+  const bool idle = window.in_flight_bytes(number) == 0;
+  // A short message that a late peer answers tells nothing.
+  const bool queued = news.in_flight >= tuning::kUnknownPathQueue &&
+                      news.round_trip > 2 * path.round_trip.shortest() + tuning::kPathQueue / 4;
+  const bool limited = queued || !path.took_all || news.in_flight + max_packet_ > this->window(number);
+  const Nanoseconds longest = path.round_trip.shortest() + 2 * tuning::kPathQueue;
+  const bool changed = path.gathered.acknowledged(news.bytes, path.rate, now);
+  return path.rate.acknowledged({news.bytes, news.in_flight, limited, idle, longest}, now) || changed;
+}
+
+// There is much to send, and paths that serve carry nothing of it.
+bool PathStates::forget_old_rates(const SendWindow& window, Nanoseconds now) {
+  bool changed = false;
+  for (std::uint32_t paths = serving_; paths != 0; paths &= paths - 1) {
+    const auto number = static_cast<unsigned>(std::countr_zero(paths));
+    const bool told = (window.told() >> number & 1) != 0 && window.news(number).bytes != 0;
+    if (told || window.in_flight_bytes(number) != 0) continue;
+    changed |= (*this)[number].rate.forget_if_old(tuning::kUnknownPathQueue, now);
+  }
+  return changed;
 }
 
 void PathStates::share_out_among_several() {
@@ -66,11 +98,9 @@ Nanoseconds PathStates::arrival_over(unsigned number, const SendWindow& window) 
   return path.round_trip.shortest() / 2 + path.rate.time_for(window.in_flight_bytes(number) + max_packet_);
 }
 
-unsigned PathStates::earliest(const SendWindow& window, std::uint32_t without) const {
-  const auto has_room = [&](unsigned number) { return window.in_flight_bytes(number) < (*this)[number].share; };
+unsigned PathStates::earliest_of_all(const SendWindow& window, std::uint32_t without) const {
   const std::uint32_t candidates = serving_ & ~without;
   const bool takes_best = (candidates >> best_ & 1) != 0;
-  if (takes_best && window.outstanding_bytes() < tuning::kStripeFrom && has_room(best_)) return best_;
   unsigned first = kNone;
   Nanoseconds soonest = UINT64_MAX;
   for (std::uint32_t paths = candidates; paths != 0; paths &= paths - 1) {
@@ -79,11 +109,11 @@ unsigned PathStates::earliest(const SendWindow& window, std::uint32_t without) c
     // How long a full one would have to be waited for is not known before it is measured.
     const PathState& path = (*this)[number];
     const bool is_measured = path.rate.bytes_per_second() != 0 && !path.shortest_round_trip.is_looked_for();
-    if (arrival >= soonest || (!is_measured && !has_room(number))) continue;
+    if (arrival >= soonest || (!is_measured && !has_room(number, window))) continue;
     soonest = arrival;
     first = number;
   }
-  if (first != kNone && has_room(first)) return first;
+  if (first != kNone && has_room(first, window)) return first;
   return takes_best && window.oldest_is_lost() ? best_ : kNone;
 }
 
@@ -97,7 +127,8 @@ unsigned PathStates::quickest() const {
   return first;
 }
 
-std::size_t PathStates::packets_in_turn(unsigned path) const {
+std::size_t PathStates::packets_in_turn(unsigned path, const SendWindow& window) const {
+  if (window.outstanding_bytes() < tuning::kStripeFrom) return tuning::kSendBurst;
   const std::uint64_t bytes = (*this)[path].rate.bytes_in(tuning::kStripeTime);
   return std::clamp<std::size_t>(bytes / max_packet_, 2, tuning::kSendBurst);
 }

@@ -13,6 +13,7 @@
 #include "dataplane/reliability/round_trip.h"
 #include "dataplane/reliability/send_window.h"
 #include "dataplane/reliability/shortest_round_trip.h"
+#include "dataplane/tuning.h"
 
 namespace openlapi {
 
@@ -77,6 +78,8 @@ class PathStates {
   void departs(unsigned path, const SendWindow& window, Nanoseconds now) {
     if (window.paths() != 1 && window.in_flight_bytes(path) == 0) (*this)[path].rate.begin(now);
   }
+  // The peer has had a packet before: no path is said to be the one that seemed to lose it.
+  [[gnu::noinline, gnu::cold]] void on_spurious_retransmission();
   // Something was acknowledged. Also finds paths that are not used although there is much to send.
   void measure_rates(const SendWindow& window, Nanoseconds now);
   // What is known of them has changed: works out how much may be in flight.
@@ -92,12 +95,17 @@ class PathStates {
   // is better to wait for it. While there is little to send it is the best one, and the oldest packet of all, when it
   // was lost, waits for nothing. `without`: paths, as bits, that take nothing now.
   static constexpr unsigned kNone = UINT32_MAX;
-  unsigned earliest(const SendWindow& window, std::uint32_t without) const;
+  [[gnu::always_inline]] unsigned earliest(const SendWindow& window, std::uint32_t without) const {
+    if (window.outstanding_bytes() < tuning::kStripeFrom && ((serving_ & ~without) >> best_ & 1) != 0 &&
+        has_room(best_, window)) [[likely]]
+      return best_;
+    return earliest_of_all(window, without);
+  }
   unsigned best() const { return best_; }
   // The one with the shortest round trip: the best one unless another one's is a good deal shorter.
   unsigned quickest() const;
   // How many packets leave over the path before another one is chosen.
-  std::size_t packets_in_turn(unsigned path) const;
+  std::size_t packets_in_turn(unsigned path, const SendWindow& window) const;
 
   // An acknowledgement has shown that the path carries data; the paths of which that is so since the last call, as
   // bits.
@@ -114,6 +122,13 @@ class PathStates {
 
  private:
   PathState fresh() const { return {max_packet_, most_bytes_}; }
+  bool has_room(unsigned path, const SendWindow& window) const {
+    return window.in_flight_bytes(path) < (*this)[path].share;
+  }
+  bool measure_rate(unsigned number, const SendWindow& window, Nanoseconds now);
+  [[gnu::noinline]] bool sample_rate(unsigned number, const SendWindow& window, Nanoseconds now);
+  [[gnu::noinline]] bool forget_old_rates(const SendWindow& window, Nanoseconds now);
+  [[gnu::noinline]] unsigned earliest_of_all(const SendWindow& window, std::uint32_t without) const;
   void share_out_among_several();
   std::uint64_t share_of(unsigned number) const;
   Nanoseconds arrival_over(unsigned number, const SendWindow& window) const;

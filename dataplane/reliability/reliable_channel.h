@@ -114,7 +114,7 @@ class ReliableChannel final : private PathTimings {
   unsigned quickest_path() const { return path_states_.quickest(); }
   // As probes have shown, of which none waited for others.
   void know_round_trip(unsigned path, Nanoseconds shortest) { path_states_[path].round_trip.renew_shortest(shortest); }
-  std::size_t packets_in_turn() const { return path_states_.packets_in_turn(path_); }
+  std::size_t packets_in_turn() const { return path_states_.packets_in_turn(path_, send_); }
   // A probe as long as any packet was answered.
   void path_answered(unsigned path) { send_.path_carries_all(path); }
   // What is in flight over the path counts as lost: it serves no longer.

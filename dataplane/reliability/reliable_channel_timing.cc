@@ -1,6 +1,7 @@
 // What acknowledgements and the time tell of the paths: round trips, losses, time-outs.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <utility>
 
 #include "dataplane/reliability/reliable_channel.h"
@@ -18,10 +19,6 @@ inline void ReliableChannel::take_news(unsigned path, const wire::PacketHeader& 
     if (news.carried) path_states_.carries(path);  // it was sent once: no other path can have brought it
   }
   if (news.bytes != 0 && over.congestion.on_acknowledged(news.bytes, news.in_flight)) path_states_.share_out();
-  if ((header.flags & wire::kPacketSawDuplicate) != 0) [[unlikely]] {
-    over.congestion.on_spurious_retransmission();
-    path_states_.share_out();
-  }
   restart_timer(path, advanced, now);
   handle_losses(path);
 }
@@ -70,10 +67,13 @@ void ReliableChannel::process_ack(const wire::PacketHeader& header, std::span<co
     introduced_ = true;
     waiting_since_ = send_.anything_transmitted() ? now : UINT64_MAX;
   }
+  if ((header.flags & wire::kPacketSawDuplicate) != 0) [[unlikely]]
+    path_states_.on_spurious_retransmission();
   take_news(0, header, outcome.advanced, now);
   if (paths() == 1) [[likely]]
     return;
-  for (unsigned path = 1; path != paths(); ++path) take_news(path, header, outcome.advanced, now);
+  for (std::uint32_t others = send_.told() & ~1u; others != 0; others &= others - 1)
+    take_news(static_cast<unsigned>(std::countr_zero(others)), header, outcome.advanced, now);
   path_states_.measure_rates(send_, now);
 }
 
@@ -96,7 +96,8 @@ bool ReliableChannel::run_timers(unsigned path, Nanoseconds now) {
   if (now >= over.recheck_at) {
     over.recheck_at = UINT64_MAX;
     send_.give_up_overtaken({now, *this});
-    for (unsigned any = 0; any != paths(); ++any) handle_losses(any);
+    for (std::uint32_t told = send_.told(); told != 0; told &= told - 1)
+      handle_losses(static_cast<unsigned>(std::countr_zero(told)));
   }
   if (now < over.retransmit_at) return false;
   const Nanoseconds timeout = over.round_trip.timeout();

@@ -12,6 +12,7 @@ namespace openlapi {
 namespace {
 
 constexpr Sequence kSelectiveBits = 64;  // of a word
+constexpr Sequence kSequencesNear = 1u << 16;
 
 }  // namespace
 
@@ -166,14 +167,14 @@ AckOutcome SendWindow::acknowledge(Sequence cumulative, std::uint64_t selective,
     return outcome;
   }
   outcome.advanced = cumulative != settled_;
+  const Sequence before_it = settled_;
   for (; settled_ != cumulative; ++settled_) {
     Slot& entry = slot(settled_);
     outstanding_bytes_ -= entry.length();
     settle(entry, timing);
   }
-  for (unsigned path = 0; path != paths(); ++path) {
-    if (before(flight(path).recovery, settled_)) flight(path).recovery = settled_;
-  }
+  if (settled_ / kSequencesNear != before_it / kSequencesNear) [[unlikely]]
+    keep_recoveries_near();
   if (selective != 0 || !wider.empty()) {
     settle_selected(cumulative + 1, selective, timing);
     reach_ = 1 + kSelectiveBits;
@@ -186,6 +187,13 @@ AckOutcome SendWindow::acknowledge(Sequence cumulative, std::uint64_t selective,
     find_lost(timing);
   }
   return outcome;
+}
+
+// One that lies before all packets says no more than the oldest packet does, but must not come to lie behind them.
+void SendWindow::keep_recoveries_near() {
+  for (unsigned path = 0; path != paths(); ++path) {
+    if (before(flight(path).recovery, settled_)) flight(path).recovery = settled_;
+  }
 }
 
 void SendWindow::give_up_overtaken(const AckTiming& timing) {
@@ -203,7 +211,7 @@ void SendWindow::settle_selected(Sequence first, std::uint64_t selective, const 
 
 void SendWindow::settle(Slot& entry, const AckTiming& timing) {
   if (entry.state == State::selectively_acknowledged) return;
-  PathFlight& over = flight(entry.path);
+  PathFlight& over = told_flight(entry.path);
   if (entry.state == State::in_flight) over.bytes -= entry.length();
   if (entry.state == State::lost) --lost_;
   entry.state = State::selectively_acknowledged;
@@ -232,7 +240,7 @@ void SendWindow::find_lost(const AckTiming& timing) {
   while (sequence != settled_) {
     --sequence;
     const Slot& entry = slot(sequence);
-    PathFlight& over = flight(entry.path);
+    PathFlight& over = told_flight(entry.path);
     if (entry.state == State::selectively_acknowledged) ++arrived[entry.path];
     if (entry.state != State::in_flight || !before(entry.order, over.newest_order)) continue;
     if (!is_lost(entry, arrived[entry.path], timing)) {

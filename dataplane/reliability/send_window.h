@@ -123,8 +123,10 @@ class SendWindow {
   // Later packets arrived a while ago: counts those as lost that have been waited for long enough.
   void give_up_overtaken(const AckTiming& timing);
 
-  // What acknowledge() or give_up_overtaken() has just told of the path.
+  // What acknowledge() or give_up_overtaken() has just told of the path, and the paths, as bits, of which they have
+  // told anything; of the first one always, if only that there is nothing new.
   const PathNews& news(unsigned path = 0) const { return flight(path).news; }
+  std::uint32_t told() const { return told_; }
 
   // The path's retransmission timer ran out: all count as lost that were last sent over it no later than `not_after`
   // and not acknowledged since; one by one they would take a time-out each. With them the oldest packet, if that is the
@@ -187,8 +189,18 @@ class SendWindow {
   [[gnu::noinline]] void grow();
   void make_small_heads();
   void begin_news() {
-    for (unsigned path = 0; path != paths_; ++path) flight(path).begin_news();
+    told_ = 1;
+    first_flight_.begin_news();
   }
+  // Of the path that something is known of now.
+  PathFlight& told_flight(unsigned path) {
+    if (path == 0) return first_flight_;
+    PathFlight& over = other_flights_[path - 1];
+    if ((told_ >> path & 1) == 0) over.begin_news();
+    told_ |= 1u << path;
+    return over;
+  }
+  void keep_recoveries_near();
   void settle(Slot& entry, const AckTiming& timing);
   [[gnu::noinline]] void settle_selected(Sequence first, std::uint64_t selective, const AckTiming& timing);
   [[gnu::noinline]] void find_lost(const AckTiming& timing);
@@ -214,6 +226,7 @@ class SendWindow {
   PathFlight first_flight_;
   std::vector<PathFlight> other_flights_;  // of path 1, 2, ...
   unsigned paths_ = 1;
+  std::uint32_t told_ = 1;
 };
 
 }  // namespace openlapi

@@ -238,7 +238,7 @@ SHARES = {
           "    const Nanoseconds arrival = window.in_flight_bytes(number);\n")]),
     "longer_way_unseen": (
         "dataplane/reliability/path_state.cc", "the shortest round trip of a path counts for ever",
-        [("    if (news.round_trip != 0) changed |=", "    if (news.round_trip == UINT64_MAX) changed |=")]),
+        [("  if (news.round_trip != 0) changed =", "  if (news.round_trip == UINT64_MAX) changed =")]),
     "answers_taken_one_by_one": (
         "dataplane/reliability/path_state.cc", "how much is acknowledged together is no reason to send more",
         [(" + path.gathered.most(), least);", ", least);")]),

@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint32_t kPacket = 1000;
 constexpr std::uint64_t kMost = 1024 * 1024;
 
-class PathSharesTest : public testing::Test {
+class PathSharesTest : public testing::Test, private PathTimings {
  protected:
   PathSharesTest() {
     states_.add();
@@ -33,6 +33,12 @@ class PathSharesTest : public testing::Test {
       window_.transmitted(burst, 0, path);
     }
   }
+  // All packets before this one.
+  void acknowledge(Sequence cumulative, Nanoseconds now) {
+    ASSERT_TRUE(window_.acknowledge(cumulative, 0, {}, {.now = now, .paths = *this}).advanced);
+    states_.measure_rates(window_, now);
+  }
+  PathTiming timing_of(unsigned path) const override { return states_[path].timing(); }
   unsigned earliest(std::uint32_t without = 0) const { return states_.earliest(window_, without); }
 
   PathStates states_{kPacket, kMost};
@@ -184,9 +190,52 @@ TEST_F(PathSharesTest, FasterPathsGetMoreInTurn) {
   measure(0, packets_in_stripe_time(1));
   measure(1, packets_in_stripe_time(20));
   measure(2, packets_in_stripe_time(1000));
-  EXPECT_EQ(states_.packets_in_turn(0), 2u);
-  EXPECT_EQ(states_.packets_in_turn(1), 20u);
-  EXPECT_EQ(states_.packets_in_turn(2), tuning::kSendBurst);
+  put_in_flight(0, tuning::kStripeFrom / kPacket + 1);
+  EXPECT_EQ(states_.packets_in_turn(0, window_), 2u);
+  EXPECT_EQ(states_.packets_in_turn(1, window_), 20u);
+  EXPECT_EQ(states_.packets_in_turn(2, window_), tuning::kSendBurst);
+}
+
+TEST_F(PathSharesTest, WhatLeavesOverOnePathAnywayTakesNoTurns) {
+  measure(0, kPacket);
+  put_in_flight(0, 2);
+  EXPECT_EQ(states_.packets_in_turn(0, window_), tuning::kSendBurst);
+}
+
+// Its bytes in its round trip are no rate, however short that is.
+TEST_F(PathSharesTest, APacketAloneIsNoSampleOfTheRate) {
+  measure(0, 1000);
+  const std::uint64_t before = states_[0].rate.bytes_per_second();
+  states_.departs(0, window_, 2 * kSecond);
+  put_in_flight(0, 1);
+  acknowledge(1, 2 * kSecond + kMicrosecond);
+  EXPECT_EQ(states_[0].rate.bytes_per_second(), before);
+  EXPECT_EQ(states_[0].gathered.most(), 0u);
+}
+
+TEST_F(PathSharesTest, APacketAloneShowsThatARateIsNotOld) {
+  measure(0, 100'000);
+  measure(1, 1000);
+  states_.serve(0b011, 0);
+  const Nanoseconds later = 1000 * kSecond;
+  states_.departs(1, window_, later - kMillisecond);
+  put_in_flight(1, 1);
+  acknowledge(1, later);
+  put_in_flight(0, tuning::kStripeFrom / kPacket + 3);
+  acknowledge(2, later + kMillisecond);
+  EXPECT_NE(states_[1].rate.bytes_per_second(), 0u);
+  acknowledge(3, 2 * later);
+  EXPECT_EQ(states_[1].rate.bytes_per_second(), 0u);
+}
+
+TEST_F(PathSharesTest, ASampleThatHasBegunEndsWithItsLastPacketAlone) {
+  states_.serve(0b011, 0);
+  states_.departs(0, window_, kSecond);
+  put_in_flight(0, 40);
+  acknowledge(39, kSecond + kMillisecond);
+  EXPECT_EQ(states_[0].rate.bytes_per_second(), 0u);
+  acknowledge(40, kSecond + 2 * kMillisecond);
+  EXPECT_EQ(states_[0].rate.bytes_per_second(), 40 * kPacket * (kSecond / (2 * kMillisecond)));
 }
 
 }  // namespace

@@ -163,6 +163,21 @@ TEST_F(SendWindowPaths, ShortPacketsDoNotShowThatAPathCarriesLongOnes) {
   EXPECT_TRUE(acknowledge(5, 0, 80).carried);
 }
 
+TEST_F(SendWindowPaths, NewsAreOfThePathsThatCarried) {
+  add(3);
+  transmit_over(1, 1, 0);
+  transmit_over(2, 1, 0);
+  acknowledge(1, 0, 10);
+  EXPECT_EQ(window_.told(), 0b011u) << "the first one always";
+  acknowledge(2, 0, 20);
+  EXPECT_EQ(window_.told(), 0b101u);
+  transmit_over(1, 1, 30);
+  acknowledge(3, 0, 40);
+  EXPECT_EQ(window_.told(), 0b011u);
+  EXPECT_EQ(window_.news(1).bytes, kLength) << "of this acknowledgement alone";
+  EXPECT_EQ(window_.news(1).in_flight, kLength) << "before it";
+}
+
 TEST_F(SendWindowPaths, AbandoningForgetsAllFlights) {
   add(4);
   for (unsigned i = 0; i < 4; ++i) transmit_over(i % 2, 1, 0);
