@@ -13,7 +13,7 @@ bool gives_addresses(const lapi_info_t& info) {
 
 UdpAddress udp_address(const lapi_udp_t& entry) { return {in_addr{entry.ip_addr}, entry.port_no}; }
 
-// Task by task, and of a task in the order of its adapters.
+// Task by task, and of a task in the order of its adapters; or of its first one alone, for all of them.
 bool ProgramAddresses::list(const LocalPlace& place, std::vector<UdpAddress>& tasks, OpenFailure& failure) {
   if (extension_.udp_hndlr != nullptr) return ask(place, tasks, failure);
   const std::size_t all = entries(place.tasks);
@@ -28,10 +28,10 @@ bool ProgramAddresses::list(const LocalPlace& place, std::vector<UdpAddress>& ta
     return fail(failure, FailureKind::no_addresses,
                 "num_udp_addr is " + std::to_string(all) + ", the job has " + allowed);
   }
-  const std::size_t step = all == for_all_adapters ? place.adapters : 1;
+  const bool has_all = all == for_all_adapters;
   tasks.clear();
   for (std::size_t task = 0; task != place.tasks; ++task) {
-    tasks.push_back(udp_address(extension_.add_udp_addrs[task * step + place.adapter]));
+    tasks.push_back(udp_address(extension_.add_udp_addrs[has_all ? task * place.adapters + place.adapter : task]));
   }
   return true;
 }

@@ -401,7 +401,7 @@ typedef struct {
     udp_init_hndlr* udp_hndlr;
     udp_init_hndlr* udp_hdlr;
   };
-  lapi_udp_t* add_udp_addrs; /* by task; the program's memory, read during LAPI_Init only */
+  lapi_udp_t* add_udp_addrs; /* by task, of its first adapter, or of each in turn; read during LAPI_Init only */
   int num_udp_addr;          /* entries; 0: as many as MP_PROCS */
 } lapi_extend_t;
 

@@ -9,6 +9,7 @@
 #include "api/wiring/info_level.h"
 #include "api/wiring/network_agreement.h"
 #include "api/wiring/trace.h"
+#include "api/wiring/unlisted_adapter.h"
 #include "nic/udp/udp_adapters.h"
 #include "nic/udp/udp_transport.h"
 
@@ -284,31 +285,52 @@ class NotOpened {
   OpenFailure first_{};
 };
 
+// The adapter that was opened last is one whose like the program's list does not have.
+void make_unlisted(OpenNetworks& result, std::uint32_t tasks) {
+  ContextRoutes::Network& network = result.networks.back();
+  std::unique_ptr<Transport>& transport = result.transports.back();
+  transport = unlisted(std::move(transport), network.number);
+  network.transport = transport.get();
+  network.addresses.assign(tasks, unlisted_address(network.number));
+  network.own.reset();  // nor is it known which adapters of others are on its network
+  network.place_of = nullptr;
+  for (ContextRoutes::Network& each : result.networks) each.address_text = listed_address_text;
+}
+
+// True: the place's adapter is open and knows its peers. `is_listed`: the program's list has its addresses.
+bool open_listed(const NetworkRequest& request, const Tidings& tidings, const AddressSource::LocalPlace& place,
+                 bool is_listed, OpenNetworks& result, OpenFailure& failure) {
+  std::vector<UdpAddress> list;
+  if (!request.addresses->list(place, list, failure) || !check_ports(list, failure)) return false;
+  const auto port = static_cast<std::uint16_t>(list[place.task].port);
+  if (!open_one(request, tidings, place.address, port, result, failure)) return false;
+  ContextRoutes::Network& network = result.networks.back();
+  network.number = place.adapter;
+  if (!is_listed) {
+    make_unlisted(result, place.tasks);
+    return true;
+  }
+  for (const UdpAddress& given : list) udp_address_of(given, network.addresses.emplace_back());
+  return true;
+}
+
 bool open_with_given_addresses(const NetworkRequest& request, const std::vector<in_addr>& locals, OpenNetworks& result,
                                OpenFailure& failure) {
   const std::uint32_t tasks = request.bootstrap.size();
   const bool for_each = request.addresses->for_each_adapter(tasks, locals.size());
-  const std::size_t adapters =
-      for_each ? usable_of_named(locals.size(), "MP_LAPI_INET_ADDR", request.settings.info_level) : 1;
-  const std::uint32_t self = request.bootstrap.task();
+  const std::size_t adapters = usable_of_named(locals.size(), "MP_LAPI_INET_ADDR", request.settings.info_level);
   const Tidings tidings = open_tidings(request, std::span(locals).first(adapters));
   NotOpened not_opened;
   for (std::size_t adapter = 0; adapter < adapters; ++adapter) {
-    std::vector<UdpAddress> list;
     const AddressSource::LocalPlace place{.address = locals[adapter],
                                           .adapter = static_cast<std::uint32_t>(adapter),
                                           .adapters = static_cast<std::uint32_t>(locals.size()),
-                                          .task = self,
+                                          .task = request.bootstrap.task(),
                                           .tasks = tasks};
-    if (!request.addresses->list(place, list, failure) || !check_ports(list, failure)) return false;
-    const auto port = static_cast<std::uint16_t>(list[self].port);
-    if (!open_one(request, tidings, locals[adapter], port, result, failure)) {
-      if (!not_opened.add(failure)) return false;
-      continue;
-    }
-    result.networks.back().number = adapter;
-    std::vector<PeerAddress>& addresses = result.networks.back().addresses;
-    for (const UdpAddress& given : list) udp_address_of(given, addresses.emplace_back());
+    const bool is_listed = for_each || adapter == 0;
+    if (open_listed(request, tidings, place, is_listed, result, failure)) continue;
+    const bool leads_to_the_others = adapter == 0 && !for_each;
+    if (!not_opened.add(failure) || leads_to_the_others) return false;
   }
   return not_opened.tell_user(request, result, failure);
 }

@@ -37,8 +37,8 @@ class AddressSource {
     std::uint32_t tasks;
   };
 
-  // Whether there is a list for each of the adapters that this task has; otherwise there is one, and only the first
-  // adapter is used.
+  // Whether there is a list for each of the adapters that this task has; otherwise there is one, of the first adapters,
+  // and every further adapter uses the port of its task's first.
   virtual bool for_each_adapter(std::uint32_t tasks, std::size_t adapters) const = 0;
   // The addresses of all tasks, including this one. False: see `failure`.
   virtual bool list(const LocalPlace& place, std::vector<UdpAddress>& tasks, OpenFailure& failure) = 0;

@@ -215,6 +215,34 @@ def test_a_list_has_an_entry_for_each_task_and_adapter(jobs):
                "adapters of each" in result.err, result)
 
 
+def test_further_adapters_need_no_entries_in_the_list(jobs):
+    """The tasks tell each other where they are: both carry, and when the first one fails the other one does alone."""
+    need_namespaces()
+    with Links() as links:
+        tasks = links.start(jobs, seconds=0, MP_INFOLEVEL="2", API_PATHS_LIST="2")
+        time.sleep(0.5)
+        links.set(0, "down")
+        time.sleep(0.5)
+        results = finish(jobs, tasks)
+        for host, result in enumerate(results):
+            for link in range(2):
+                sent, received = packets(result, links.address(link, host))
+                expect(sent > 100 and received > 100, result)
+            expect(f"an adapter of task {1 - host} has another address: {links.address(1, 1 - host)} port "
+                   f"{PORT + 1 - host}, before none in the list" in result.err, result)
+        expect(f"openlapi: task 0 to task 1: {path(links, 0, 0)} has failed: link down; messages take "
+               f"{path(links, 1, 0)}; " in results[0].err, results[0])
+
+
+def test_a_first_adapter_that_does_not_open_is_the_end_where_it_alone_is_listed(jobs):
+    need_namespaces()
+    with Links() as links:
+        links.hosts[0].ip("address", "delete", f"{links.address(0, 0)}/24", "dev", "link0")
+        [task] = links.start(jobs, seconds=1, hosts=1, API_PATHS_LIST="2")
+        result = jobs.finish(task)
+        expect(result.status != 0 and links.address(0, 0) in result.err, result)
+
+
 def test_a_failure_and_its_end_are_a_line_each(jobs):
     need_namespaces()
     with Links() as links:

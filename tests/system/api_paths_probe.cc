@@ -80,11 +80,13 @@ void open() {
   if (const char* entries = std::getenv("API_PATHS_LIST"); entries == nullptr) {
     extension.udp_hndlr = hand_out;
   } else {
+    extension.num_udp_addr = std::atoi(entries);
+    const bool has_first_alone = extension.num_udp_addr == 2;  // one entry for each task
     for (std::size_t of = 0; !paths.empty() && of != paths[0].size(); ++of) {
-      for (const std::vector<lapi_udp_t>& of_adapter : paths) list.push_back(of_adapter[of]);
+      const std::size_t adapters = has_first_alone ? 1 : paths.size();
+      for (std::size_t adapter = 0; adapter != adapters; ++adapter) list.push_back(paths[adapter][of]);
     }
     extension.add_udp_addrs = list.data();
-    extension.num_udp_addr = std::atoi(entries);
   }
   if (!paths.empty()) info.add_info = &extension;
   CALL(LAPI_Init(&handle, &info));

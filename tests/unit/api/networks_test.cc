@@ -4,12 +4,14 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "api/wiring/network_agreement.h"
+#include "api/wiring/unlisted_adapter.h"
 
 namespace openlapi {
 namespace {
@@ -99,10 +101,30 @@ TEST_F(NamedAdapters, WhereNoneOpensItIsAnError) {
   EXPECT_NE(failure.text.find("192.0.2.1"), std::string::npos) << failure.text;
 }
 
-TEST_F(NamedAdapters, OfAStandaloneTaskOneIsUsedIfTheProgramHasAddressesForOne) {
+TEST_F(NamedAdapters, WhatTheProgramHasNoAddressesForIsAtThePortOfTheFirst) {
   has_all_ = false;
-  EXPECT_EQ(said_when_opened().find("MP_LAPI_INET_ADDR"), std::string::npos) << "the first 8 are not";
-  EXPECT_EQ(opened_.networks.size(), 1u);
+  const std::string said = said_when_opened();
+  EXPECT_NE(said.find("names 9 adapters, of which the first 8 are used"), std::string::npos) << said;
+  ASSERT_EQ(opened_.networks.size(), 8u);
+  const PeerAddress first = opened_.transports[0]->local_address();
+  for (std::size_t adapter = 1; adapter != 8; ++adapter) {
+    Transport& transport = *opened_.transports[adapter];
+    EXPECT_EQ(opened_.networks[adapter].transport, &transport);
+    EXPECT_EQ(opened_.networks[adapter].addresses, std::vector(2, unlisted_address(adapter)));
+    EXPECT_EQ(transport.local_address(), unlisted_address(adapter)) << "what others know it by at first";
+    transport.capabilities().link_status->look();
+    const PeerAddress own = transport.local_address();
+    EXPECT_TRUE(std::ranges::equal(own.view().subspan(4), first.view().subspan(4))) << "its port";
+    EXPECT_EQ(own.bytes[3], static_cast<std::byte>(adapter + 1)) << "of its own address";
+  }
+}
+
+TEST_F(NamedAdapters, WhereTheProgramHasAddressesOfTheFirstAloneThatOneHasToOpen) {
+  has_all_ = false;
+  settings_.inet_addresses[0].address = "192.0.2.1";
+  OpenFailure failure;
+  EXPECT_FALSE(open_udp_networks(request(), opened_, failure));
+  EXPECT_NE(failure.text.find("192.0.2.1"), std::string::npos) << failure.text;
 }
 
 // Task 0 of two on two nodes, under a launcher.
