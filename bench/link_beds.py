@@ -1,5 +1,7 @@
-"""Two tasks with several links between them, in each of the beds: what striped_links and idle_path measure. Each class
-has the defaults of its bed, connect(), and run(), which gives what task 0 prints."""
+"""Two tasks with several links between them, in each of the beds: what striped_links, idle_path and failover measure. Each
+class has the defaults of its bed, connect(), and run(), which gives what task 0 prints. Those whose links may fail have
+start(), and commands of ip and tc that let the first one fail and serve again: when task 0 is told, and when what is sent
+to task 1 vanishes."""
 import os
 import pathlib
 import re
@@ -18,6 +20,12 @@ def refuse(text):
 def shaping(interface, megabits, limit="1m"):
     """The words that let an interface send so much, or as fast as it can (0). `limit`: what waits for that at most."""
     return f"tc qdisc add dev {interface} root tbf rate {megabits}mbit burst 128k limit {limit}" if megabits else "true"
+
+
+def piped(launcher, script, environment):
+    """The job, whose task 0 is told by its standard input what to do."""
+    return subprocess.Popen([launcher, "-n", "2", "/bin/sh", "-c", script], env=environment, stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, text=True)
 
 
 def started(launcher, script, environment):
@@ -70,6 +78,9 @@ class Hosts:
 class Ports:
     """DPDK: interfaces on a bridge, in tests/beds/dpdk-ports 16 --kind af_packet; a task has every second one."""
     transport, links, megabits, size, seconds = "DPDK af_packet", (1, 2, 4, 8), 400, 4 << 20, 2
+    down, up = "link set dpdk0 down", "link set dpdk0 up"
+    vanish, appear = "qdisc add dev bus1 root blackhole", "qdisc delete dev bus1 root"
+    outage, pause = 0.3, 1.2
 
     def __init__(self, build):
         self.build = build
@@ -96,12 +107,18 @@ class Ports:
             words.append(re.search(r"--vdev=\S+", own).group(0).replace("net_af_packet0", f"net_af_packet{link}"))
         return " ".join(words)
 
-    def run(self, links, words):
+    def job(self, links, words):
         environment = {**os.environ, "MP_EUILIB": "us", "OPENLAPI_MODULES": "dpdk", "LAPI_USE_SHM": "no",
                        "MP_EUIDEVICE": "sn_all", "ARGUMENTS_0": self.arguments(0, links),
                        "ARGUMENTS_1": self.arguments(1, links)}
         script = f'eval "export OPENLAPI_DPDK_ARGUMENTS=\\"\\$ARGUMENTS_$PMIX_RANK\\""; exec {words}'
-        return started(self.build / "control/lapirun", script, environment)
+        return self.build / "control/lapirun", script, environment
+
+    def run(self, links, words):
+        return started(*self.job(links, words))
+
+    def start(self, links, words):
+        return piped(*self.job(links, words))
 
     def end(self):
         pass
@@ -113,6 +130,9 @@ class Devices:
     answers without a pause) may wait for them."""
     transport, links, megabits, size, seconds = "verbs", (1, 2, 4), 20, 16 << 20, 3
     bulk = "yes"
+    down, up = "link set port0 down", "link set port0 up"
+    vanish, appear = "qdisc add dev port1 root blackhole", "qdisc delete dev port1 root"
+    outage, pause = 2, 2  # so slow is the machine
 
     def __init__(self, build):
         self.build = build
@@ -125,11 +145,17 @@ class Devices:
         for interface in range(2 * len(megabits)):
             subprocess.run(shaping(f"rdma{interface}", megabits[interface // 2], "4m").split(), check=True)
 
-    def run(self, links, words):
+    def job(self, links, words):
         windows = ":".join(f"{link + 1},rxe$(({2 * link} + PMIX_RANK))" for link in range(links))
         environment = {**os.environ, "MP_EUILIB": "us", "OPENLAPI_MODULES": "verbs", "LAPI_USE_SHM": "no",
                        "MP_USE_BULK_XFER": self.bulk, "OPENLAPI_LIBRARY_FOLDER": str(self.build / "openlapi")}
-        return started(self.build / "control/lapirun", f"MP_LAPI_NETWORK=@{links}:{windows} exec {words}", environment)
+        return self.build / "control/lapirun", f"MP_LAPI_NETWORK=@{links}:{windows} exec {words}", environment
+
+    def run(self, links, words):
+        return started(*self.job(links, words))
+
+    def start(self, links, words):
+        return piped(*self.job(links, words))
 
     def end(self):
         pass
