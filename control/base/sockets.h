@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -95,6 +96,12 @@ struct SilenceLimits {
 // was being sent.
 inline constexpr SilenceLimits kUniverseSilence{
     .seconds_before_asking = 5, .seconds_between = 2, .times = 3, .milliseconds_of_sending = 11'000};
+
+// A side that has asked in vain almost as often as it may, and sends something then, waits for that anew.
+constexpr std::chrono::seconds longest_to_notice(const SilenceLimits& limits) {
+  const std::chrono::seconds asking(limits.seconds_before_asking + limits.times * limits.seconds_between);
+  return asking + std::chrono::ceil<std::chrono::seconds>(std::chrono::milliseconds(limits.milliseconds_of_sending));
+}
 
 inline void limit_silence(int socket, const SilenceLimits& limits) {
   const auto set = [&](int level, int option, int value) { setsockopt(socket, level, option, &value, sizeof value); };

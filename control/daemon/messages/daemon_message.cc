@@ -27,7 +27,7 @@ bool is_possible(const MatrixMessage& matrix) {
 
 bool is_possible(const DaemonMessage& message) {
   if (const auto* job = std::get_if<JobMessage>(&message)) {
-    return job->action >= JobAction::kStart && job->action <= JobAction::kCutOff;
+    return job->action >= JobAction::kStart && job->action <= JobAction::kWayLost;
   }
   if (const auto* changed = std::get_if<NodeMessage>(&message)) return is_possible(changed->record);
   if (const auto* grow = std::get_if<GrowMessage>(&message)) return is_possible(grow->record);

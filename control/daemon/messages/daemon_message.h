@@ -184,6 +184,8 @@ struct JobAction {
   static constexpr std::uint8_t kGone = 4;    // to lapirun: the helper of node `from` has ended; the body may say why
   static constexpr std::uint8_t kBroken = 5;  // to lapirun: the job cannot go on; the body says why
   static constexpr std::uint8_t kCutOff = 6;  // to lapirun: nothing is heard of node `from` any more; the body says why
+  // The same, as another daemon on the way is lost: that of the node may notice much later.
+  static constexpr std::uint8_t kWayLost = 7;
 };
 
 // A job is known by the node whose daemon serves its lapirun, and a number that this daemon gave. Daemons do not look

@@ -101,9 +101,10 @@ void JobDelivery::node_lost(std::uint32_t node) {
                             (home.ways.contains(node) ? "" : "; the way to other nodes went through it");
     std::erase_if(home.ways, [&, &id = job](const auto& to) {
       if (!to.second.contains(node)) return false;
+      const std::uint8_t lost = to.first == node ? JobAction::kCutOff : JobAction::kWayLost;
       places_.tell_lapirun(id, removed && to.first == node
                                    ? message_of(id, node, JobAction::kGone, "it was removed from the universe")
-                                   : message_of(id, to.first, JobAction::kCutOff, why));
+                                   : message_of(id, to.first, lost, why));
       return true;
     });
   }

@@ -45,7 +45,7 @@ void UniverseLink::signal(int signal) {
     if (present_by_) ask_presence();
     if (give_up_at_) give_up_at_ = Clock::now() + kEndTime;
     for (Node& node : nodes_) {
-      if (node.return_by) node.return_by = Clock::now() + kReturnTime;
+      if (node.return_by) node.return_by = std::max(*node.return_by, Clock::now() + kReturnTime);
     }
   }
   tell_all(TaskSignal{static_cast<std::uint32_t>(signal)});

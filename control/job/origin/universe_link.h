@@ -74,7 +74,7 @@ class UniverseLink final : public NodeLink {
   // universe_link_lost.cc
   void serve_connection();
   void take(const daemon::JobMessage& message);
-  void lose_daemon(std::size_t node);
+  void lose_daemon(std::size_t node, std::chrono::seconds return_time);
   void note_loss(const std::string& why);
   void take_return(const Return& who, daemon::Connection way);
   void serve_way(std::size_t node);

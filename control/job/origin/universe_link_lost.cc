@@ -17,7 +17,7 @@ void UniverseLink::serve_connection() {
   }
   if (connected_ || broken_) return;
   note_loss("the daemon here (lamd) is lost");
-  for (std::size_t node = 0; node < nodes_.size(); ++node) lose_daemon(node);
+  for (std::size_t node = 0; node < nodes_.size(); ++node) lose_daemon(node, kReturnTime);
 }
 
 // What daemons still bring of a helper that has come here itself, that has told, or tells again, over its own way.
@@ -29,23 +29,23 @@ void UniverseLink::take(const daemon::JobMessage& message) {
   }
   const auto node = place_of(message.from);
   if (!node) return;
-  if (message.action == daemon::JobAction::kCutOff) {
+  if (message.action == daemon::JobAction::kCutOff || message.action == daemon::JobAction::kWayLost) {
     note_loss(text);
-    return lose_daemon(*node);
+    return lose_daemon(*node, message.action == daemon::JobAction::kWayLost ? kLateReturnTime : kReturnTime);
   }
   if (nodes_[*node].own_way.is_open()) return;
   if (message.action == daemon::JobAction::kGone) return take_end_of_node(*node, text);
   if (message.action == daemon::JobAction::kData && !nodes_[*node].has_lost_daemon) take_body(*node, message.body);
 }
 
-void UniverseLink::lose_daemon(std::size_t node) {
+void UniverseLink::lose_daemon(std::size_t node, std::chrono::seconds return_time) {
   Node& lost = nodes_[node];
   lost.has_lost_daemon = true;
   if (lost.gone || lost.own_way.is_open() || leaving_) return;
   if (lost.finished) {
     lost.gone = true;
   } else if (!lost.return_by) {
-    lost.return_by = Clock::now() + (returns_.address().port != 0 ? kReturnTime : std::chrono::seconds(0));
+    lost.return_by = Clock::now() + (returns_.address().port != 0 ? return_time : std::chrono::seconds(0));
   }
 }
 
@@ -94,7 +94,7 @@ void UniverseLink::serve_way(std::size_t node) {
   if (goes_on) return;
   state.own_way = daemon::Connection({}, nullptr);
   if (leaving_) state.gone = true;
-  lose_daemon(node);
+  lose_daemon(node, kReturnTime);
 }
 
 void UniverseLink::pass(std::size_t from, Passed message) {

@@ -121,7 +121,7 @@ TEST(DaemonMessage, ImpossibleNodesAreRefused) {
 }
 
 TEST(DaemonMessage, UnknownActionsOfJobsAreRefused) {
-  for (const std::uint8_t action : {0, JobAction::kCutOff + 1, 255}) {
+  for (const std::uint8_t action : {0, JobAction::kWayLost + 1, 255}) {
     JobMessage job = small_job();
     job.action = action;
     EXPECT_FALSE(decode(encode(job)).has_value()) << int{action};

@@ -37,10 +37,11 @@ class Daemons {
     void end_helper(const JobId& job) override { events += "end " + text(job) + ";"; }
     void leave_helper(const JobId& job) override { events += "leave " + text(job) + ";"; }
     void tell_lapirun(const JobId& job, const JobMessage& message) override {
-      events += (message.action == JobAction::kGone     ? "gone "
-                 : message.action == JobAction::kBroken ? "broken "
-                 : message.action == JobAction::kCutOff ? "cut off "
-                                                        : "lapirun ") +
+      events += (message.action == JobAction::kGone      ? "gone "
+                 : message.action == JobAction::kBroken  ? "broken "
+                 : message.action == JobAction::kCutOff  ? "cut off "
+                 : message.action == JobAction::kWayLost ? "way lost "
+                                                         : "lapirun ") +
                 text(job) + " from " + std::to_string(message.from) + ":" + body(message) + ";";
     }
     static std::string text(const JobId& job) { return std::to_string(job.first) + "." + std::to_string(job.second); }
@@ -151,10 +152,10 @@ TEST_F(JobDeliveryTest, TheEndOfAHelperIsToldOnce) {
   EXPECT_EQ(daemons.take_events(3), "gone 3.1 from 6:why;");
 }
 
-TEST_F(JobDeliveryTest, ALostDaemonCutsOffTheNodesThatRelyOnIt) {
+TEST_F(JobDeliveryTest, OfALostDaemonOthersThatRelyOnItHaveLostTheirWay) {
   daemons.lose(2);  // on the way from n3 to n5 and n6, not to n4
   const std::string why = "the daemon of n2 () is lost; the way to other nodes went through it;";
-  EXPECT_EQ(daemons.take_events(3), "cut off 3.1 from 5:" + why + "cut off 3.1 from 6:" + why);
+  EXPECT_EQ(daemons.take_events(3), "way lost 3.1 from 5:" + why + "way lost 3.1 from 6:" + why);
   EXPECT_EQ(daemons.take_events(5), "leave 3.1;");
   EXPECT_EQ(daemons.take_events(6), "leave 3.1;");
   daemons[3].delivery.from_lapirun(job, message_to({2, 4}, JobAction::kData, "a"));  // nobody could know it yet
@@ -175,12 +176,12 @@ TEST_F(JobDeliveryTest, ALostDaemonCutsOffTheNodesThatRelyOnIt) {
   EXPECT_EQ(daemons.take_events(6), "leave 3.1;leave 3.2;");
 }
 
-TEST_F(JobDeliveryTest, ARemovedNodeIsGoneAndOthersMayBeCutOff) {
+TEST_F(JobDeliveryTest, ARemovedNodeIsGoneAndOthersMayHaveLostTheirWay) {
   daemons.lose(4, NodeState::kRemoved);
   EXPECT_EQ(daemons.take_events(3), "gone 3.1 from 4:it was removed from the universe;");
   daemons.lose(2, NodeState::kRemoved);  // on the way from n3 to n5 and n6
   const std::string why = "n2 () was removed from the universe; the way to other nodes went through it;";
-  EXPECT_EQ(daemons.take_events(3), "cut off 3.1 from 5:" + why + "cut off 3.1 from 6:" + why);
+  EXPECT_EQ(daemons.take_events(3), "way lost 3.1 from 5:" + why + "way lost 3.1 from 6:" + why);
 }
 
 TEST_F(JobDeliveryTest, TheJobsOfARemovedNodeEndElsewhere) {
