@@ -250,27 +250,6 @@ int abort_beside_exit(const Arguments& arguments) {
   return 0;
 }
 
-// The same where task 0 ends in order, and was never connected. Arguments: the status, a file for task 0's number.
-int abort_beside_absent(const Arguments& arguments) {
-  const std::string& name = arguments.at(1);
-  if (std::string(std::getenv("PMIX_RANK")) == "0") {
-    std::ofstream(name + ".new") << getpid() << "\n";
-    check(rename((name + ".new").c_str(), name.c_str()) == 0, "rename: ", name);
-    std::thread([name] {
-      while (access(name.c_str(), F_OK) == 0) sched_yield();  // task 1 removes it when it aborts
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
-      _exit(0);
-    }).detach();
-    pthread_exit(nullptr);
-  }
-  const auto bootstrap = open_or_fail();
-  pid_t other = 0;
-  while (!(std::ifstream(name) >> other) || !first_thread_has_ended(other)) sched_yield();
-  unlink(name.c_str());
-  bootstrap->abort(std::stoi(arguments.at(0)), "asked to");
-  return 0;
-}
-
 int abort_alone(const Arguments& arguments) {
   open_or_fail()->abort(std::stoi(arguments.at(0)), "asked to");
   return 0;
@@ -313,7 +292,6 @@ int run(const std::string& mode, const Arguments& arguments) {
                                                                {"hello", hello},
                                                                {"one-of-them", one_of_them},
                                                                {"abort-beside-exit", abort_beside_exit},
-                                                               {"abort-beside-absent", abort_beside_absent},
                                                                {"abort-alone", abort_alone},
                                                                {"stay", stay},
                                                                {"no-goodbye", leave_without_goodbye},

@@ -221,11 +221,6 @@ class EndCases:
         _, errors = self.run_job("-n", 2, self.PROBE, "abort-beside-exit", 7, status=137)
         self.assertRegex(errors, rf"task 0 \(process \d+\){re.escape(self.PLACE)} was killed by signal 9 \(Killed\)")
 
-    def test_who_ends_in_order_beside_an_abort_is_not_its_cause(self):
-        number = os.path.join(self.temporary, "number")
-        _, errors = self.run_job("-n", 2, self.PROBE, "abort-beside-absent", 7, number, status=7)
-        self.assertEqual(errors, f"lapirun: task 1{self.PLACE} ends the job with status 7: asked to\n")
-
     def test_signals_are_passed_on(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             job, _ = self.start_staying(2)

@@ -129,11 +129,7 @@ void NodeTasks::tell_ended_before_aborts() {
   const auto until = Clock::now() + kExitTime;
   for (TaskProcess& task : tasks_) {
     const bool aborts = std::ranges::find(aborts_, task.number(), &TaskAborted::task) != aborts_.end();
-    if (aborts || !(task.has_ended() || task.is_exiting())) continue;
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
-    pollfd end{task.fd(), POLLIN, 0};
-    poll(&end, 1, std::max(static_cast<int>(left.count()), 0));
-    if (task.check_ended() && task.failed()) tell_ended(task);
+    if (!aborts && task.fails(until)) tell_ended(task);
   }
 }
 

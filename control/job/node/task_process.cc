@@ -1,5 +1,6 @@
 #include "control/job/node/task_process.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -57,6 +58,14 @@ bool TaskProcess::is_exiting() const {
   for (int field = 0; field < 6; ++field) behind_name >> skipped;
   unsigned long flags = 0;
   return behind_name >> flags && (flags & kExiting) != 0;
+}
+
+bool TaskProcess::fails(std::chrono::steady_clock::time_point until) {
+  if (!ended_ && !is_exiting()) return false;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+  pollfd end{fd(), POLLIN, 0};
+  poll(&end, 1, std::max(static_cast<int>(left.count()), 0));
+  return check_ended() && failed();
 }
 
 void TaskProcess::send(int signal) const {

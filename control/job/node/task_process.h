@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <initializer_list>
 #include <string_view>
@@ -39,6 +40,9 @@ class TaskProcess {
   // Whether its first thread has ended. Mostly it will soon have ended itself: others may see its sockets closed by
   // now.
   bool is_exiting() const;
+
+  // Whether it has failed, or does so until then if it is exiting. One that does anything else is not waited for.
+  bool fails(std::chrono::steady_clock::time_point until);
 
   // By a signal, or by a debugger.
   bool is_stopped() const;
