@@ -95,7 +95,15 @@ void PeerChannel::drop_open_packet() {
 }
 
 [[gnu::always_inline]] inline std::byte* PeerChannel::place_for(std::uint32_t length) {
-  if (open_ != nullptr && open_length_ + length > reliable_.max_payload() && !close_open_packet()) return nullptr;
+  if (open_ != nullptr) {
+    const auto next = static_cast<std::uint32_t>(wire::align_record(open_length_));
+    if (next + length <= reliable_.max_payload()) {
+      // The padding is sent: it must not be what lay there before. Seven bytes at most, and mostly few: no call.
+      for (; open_length_ < next; ++open_length_) open_[wire::kPacketHeaderSize + open_length_] = std::byte{0};
+    } else if (!close_open_packet()) {
+      return nullptr;
+    }
+  }
   if (open_ == nullptr) {
     open_ = take_buffer();
     if (open_ == nullptr) return nullptr;
@@ -105,11 +113,7 @@ void PeerChannel::drop_open_packet() {
 }
 
 [[gnu::always_inline]] inline void PeerChannel::written(std::uint32_t length) {
-  // The padding up to the next record is sent too when another one follows: it must not be what lay there before.
-  const std::uint32_t end = open_length_ + length;
-  open_length_ = static_cast<std::uint32_t>(wire::align_record(end));
-  // Seven bytes at most, and mostly none: no call.
-  for (std::uint32_t at = end; at < open_length_; ++at) open_[wire::kPacketHeaderSize + at] = std::byte{0};
+  open_length_ += length;
   set_.activate(*this);
   if (set_.is_receiving() || reliable_.packets_out() >= tuning::kPacketsBeforePacking) return;
   const Nanoseconds now = set_.now();
