@@ -130,6 +130,9 @@ inline constexpr std::uint32_t kSmallestRecord = 512;
 // Bytes of a copy that find memory when the heap gives nothing. A longer one is asked for before its message begins to
 // leave, so that the call can still be refused.
 inline constexpr std::uint64_t kSurelyFindsMemory = 64 * 1024;
+// Bytes of a put that leaves as a short put record: 4 to 20 bytes less count there, and it can be one record
+// everywhere. The data of longer ones is aligned in the packet.
+inline constexpr std::uint32_t kLongestShortPut = 256;
 // Longest user header: the whole of it travels in the first packet of every transport (MAX_UHDR_SZ, at least 912).
 inline constexpr std::uint32_t kMaxUserHeader = 920;
 // Packets that leave at once towards a peer; while as many are unacknowledged, further records wait for company.

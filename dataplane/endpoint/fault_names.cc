@@ -32,7 +32,7 @@ void name_origin_counter(std::uint64_t counter, FaultLine& line) {
 std::string_view message_call(bool vector) { return vector ? "LAPI_Amsendv" : "LAPI_Amsend"; }
 
 bool name_put(const wire::Record& record, FaultLine& line) {
-  const auto body = body_of<wire::PutBody>(record);
+  const wire::PutBody body = wire::put_body(record);
   const bool vector = record.has_layout();
   name_bytes(vector ? "LAPI_Putv" : "LAPI_Put",
              record.is_long() ? record.extension.total_length : record.header.payload_length, line);
@@ -98,6 +98,7 @@ bool name_operation(const ServedPacket& packet, bool in_handler, FaultLine& line
   const wire::Record& record = packet.record;
   switch (record.kind()) {
     case RecordKind::put:
+    case RecordKind::short_put:
       return name_put(record, line);
     case RecordKind::get_request:
       return name_get(record, line);

@@ -66,6 +66,8 @@ void RecordDispatch::dispatch(Peer& from, const wire::Record& record) {
   switch (record.kind()) {
     case RecordKind::put:
       return means_.puts.on_put(from, record);
+    case RecordKind::short_put:
+      return means_.puts.on_short_put(from, record);
     case RecordKind::active_message:
       return means_.messages.on_message(from, record);
     case RecordKind::get_request:

@@ -39,8 +39,9 @@ PutFragment without_counter(const auto& body) {
 
 bool is_for_own_memory(const wire::Record& record) {
   switch (record.kind()) {
-    case RecordKind::put: {
-      const auto body = body_of<wire::PutBody>(record);
+    case RecordKind::put:
+    case RecordKind::short_put: {
+      const wire::PutBody body = wire::put_body(record);
       return is_own_memory(body.target_address, whole_length(record)) && is_own_counter(body.target_counter);
     }
     case RecordKind::active_message: {
@@ -94,6 +95,7 @@ void NarrowTask::refuse(Peer& from, const wire::Record& record) {
       return bury_part(from, without_counter(body), {record.payload, record.header.payload_length});
     }
     case RecordKind::put:
+    case RecordKind::short_put:
     case RecordKind::active_message:
       return bury(from, record);
     default:
@@ -106,7 +108,7 @@ void NarrowTask::bury(Peer& from, const wire::Record& record) {
   CompletionRun run;
   run.source = from.index;
   run.source_incarnation = from.incarnation;
-  run.completion_counter = body_of<wire::PutBody>(record).completion_counter;
+  run.completion_counter = wire::put_body(record).completion_counter;
   if (!record.is_long()) {
     return means_.completions.data_in_place(&from, ++from.messages_begun, run, CompletionStyle::thread, 0);
   }

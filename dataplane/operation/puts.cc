@@ -9,6 +9,7 @@
 #include "dataplane/layout/guarded_copy.h"
 #include "dataplane/layout/vector_cursor.h"
 #include "dataplane/message/record_bytes.h"
+#include "dataplane/tuning.h"
 
 namespace openlapi {
 
@@ -16,6 +17,9 @@ using wire::body_of;
 using wire::RecordKind;
 
 namespace {
+
+static_assert(wire::short_put_fixed_part(wire::kShortPutFlags) + tuning::kLongestShortPut <= tuning::kSmallestRecord);
+static_assert(tuning::kLongestShortPut <= UINT16_MAX);
 
 PutFragment fragment_of(const auto& body) {
   return {.target_counter = body.target_counter,
@@ -42,6 +46,7 @@ Submit Puts::begin(Peer& peer, const PutRequest& request) {
     return Submit::accepted;
   if (means_.admission.owes_too_much(peer, request.completion_counter)) [[unlikely]]
     return Submit::busy;
+  if (request.length <= tuning::kLongestShortPut) return begin_short(peer, request);
   const wire::PutBody body{.target_address = request.target_address,
                            .target_counter = request.target_counter,
                            .completion_counter = request.completion_counter};
@@ -63,6 +68,30 @@ Submit Puts::begin(Peer& peer, const PutRequest& request) {
   message.free_handler = request.send_handler;
   return MessageSubmission::owe(peer, request.completion_counter,
                                 means_.submission.send_long(peer, std::move(message), request.bulk));
+}
+
+// Header and body are pieces of their own: each is copied with the widths in which it was written.
+inline Submit Puts::begin_short(Peer& peer, const PutRequest& request) {
+  const auto data_bytes = static_cast<std::uint32_t>(request.length);
+  std::uint32_t header = static_cast<std::uint32_t>(RecordKind::short_put) | data_bytes << 16;
+  std::array<std::uint64_t, 3> body;
+  std::uint32_t body_bytes = sizeof(body[0]);
+  body[0] = request.target_address;
+  if (request.target_counter != 0) {
+    header |= wire::kFlagTargetCounter << 8;
+    body[1] = request.target_counter;
+    body_bytes = 2 * sizeof(body[0]);
+  }
+  if (request.completion_counter != 0) [[unlikely]] {
+    header |= wire::kFlagCompletionCounter << 8;
+    body[body_bytes / sizeof(body[0])] = request.completion_counter;
+    body_bytes += sizeof(body[0]);
+  }
+  const ConstBuffer pieces[] = {{&header, sizeof(header)}, {body.data(), body_bytes}, {request.data, data_bytes}};
+  const auto length = static_cast<std::uint32_t>(sizeof(header)) + body_bytes + data_bytes;
+  return MessageSubmission::owe(
+      peer, request.completion_counter,
+      means_.submission.send_whole(peer, pieces, length, data_bytes, {request.origin_counter, request.send_handler}));
 }
 
 Submit Puts::begin(Peer& peer, const LayoutPutRequest& request) {
@@ -91,6 +120,14 @@ void Puts::on_put(Peer& from, const wire::Record& record) {
     return means_.completions.data_in_place(&from, ++from.messages_begun, run, CompletionStyle::thread, length);
   }
   begin_long(from, record, run, pointer_to(body.target_address));
+}
+
+void Puts::on_short_put(Peer& from, const wire::Record& record) {
+  const wire::PutBody body = wire::put_body(record);
+  const std::uint32_t length = record.header.payload_length;
+  note_message(from, body.target_address, length, body.target_counter);
+  copy_bytes(pointer_to(body.target_address), record.payload, length);
+  means_.completions.data_in_place(&from, ++from.messages_begun, run_of(from, body), CompletionStyle::thread, length);
 }
 
 void Puts::begin_long(Peer& from, const wire::Record& record, const CompletionRun& run, std::byte* target) {

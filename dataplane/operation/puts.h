@@ -38,12 +38,14 @@ class Puts {
 
   // Records of peers' puts.
   void on_put(Peer& from, const wire::Record& record);
+  void on_short_put(Peer& from, const wire::Record& record);
   void on_put_pieces(Peer& from, const wire::Record& record);
   void on_put_strided(Peer& from, const wire::Record& record);
   // A part of a put whose data goes to the present position of `layout`.
   void place(Peer& from, const PutFragment& put, LayoutCursor& layout, std::span<const std::byte> data);
 
  private:
+  Submit begin_short(Peer& peer, const PutRequest& request);
   [[gnu::noinline]] void begin_long(Peer& from, const wire::Record& record, const CompletionRun& run,
                                     std::byte* target);
   void end_at_self(std::uint64_t data_bytes, const OriginNotice& notice, std::uint64_t target_counter,

@@ -30,6 +30,7 @@ constexpr std::array<std::uint8_t, kLastRecordKind + 1> kBodySizes = {
     sizeof(GetLayoutBody),
     sizeof(RequestRefusedBody),
     sizeof(GetKeyBody),
+    short_put_fixed_part(0) - sizeof(ShortPutHeader),
 };
 
 constexpr bool may_be_long(RecordKind kind) {
@@ -78,6 +79,20 @@ bool flags_fit(const RecordHeader& header) {
   return header.payload_length == 0 || may_have_payload(kind);
 }
 
+bool next_short_put(std::span<std::byte>& rest, Record& record) {
+  ShortPutHeader header;
+  std::memcpy(&header, rest.data(), sizeof(header));
+  if ((header.flags & ~kShortPutFlags) != 0) return false;
+  const std::size_t fixed = short_put_fixed_part(header.flags);
+  const std::size_t length = fixed + header.payload_length;
+  if (length > rest.size()) return false;
+  record.header = {header.kind, header.flags, 0, header.payload_length};
+  record.body = rest.data() + sizeof(ShortPutHeader);
+  record.user_header = record.payload = rest.data() + fixed;
+  rest = rest.subspan(std::min(align_record(length), rest.size()));
+  return true;
+}
+
 }  // namespace
 
 std::size_t body_size(std::uint8_t kind) { return kind <= kLastRecordKind ? kBodySizes[kind] : 0; }
@@ -85,6 +100,7 @@ std::size_t body_size(std::uint8_t kind) { return kind <= kLastRecordKind ? kBod
 bool next_record(std::span<std::byte>& rest, Record& record) {
   if (rest.size() < sizeof(RecordHeader)) return false;
   std::memcpy(&record.header, rest.data(), sizeof(RecordHeader));
+  if (record.kind() == RecordKind::short_put) return next_short_put(rest, record);
   const std::size_t body = body_size(record.header.kind);
   if (body == 0 || !flags_fit(record.header)) return false;
 

@@ -32,9 +32,10 @@ enum class RecordKind : std::uint8_t {
   get_layout,       // body GetLayoutBody, payload: the description of what is asked for
   request_refused,  // body RequestRefusedBody: that request will not be answered
   get_key,          // body GetKeyBody, payload BulkKeys: the receiver's adapters may read what it has asked for
+  short_put,        // ShortPutHeader, target address, the counters that there are, payload: a whole put in fewer bytes
 };
 inline constexpr std::uint8_t kFirstRecordKind = 1;
-inline constexpr std::uint8_t kLastRecordKind = 18;
+inline constexpr std::uint8_t kLastRecordKind = 19;
 
 // RecordHeader::flags.
 inline constexpr std::uint8_t kFlagLong = 1;    // LongExtension follows the body: the message has further fragments
@@ -48,12 +49,23 @@ inline constexpr std::uint8_t kFlagBulk =
     32;  // with kFlagAttach: adapters read, the payload is BulkKeys; get request: keys are welcome
 inline constexpr std::uint8_t kKnownFlags =
     kFlagLong | kFlagAttach | kFlagVector | kFlagLayout | kFlagAtoms | kFlagBulk;
+// ShortPutHeader::flags.
+inline constexpr std::uint8_t kFlagTargetCounter = 64;       // its address follows the target address
+inline constexpr std::uint8_t kFlagCompletionCounter = 128;  // the same, behind the target counter if there is one
+inline constexpr std::uint8_t kShortPutFlags = kFlagTargetCounter | kFlagCompletionCounter;
 
 struct RecordHeader {
   std::uint8_t kind;
   std::uint8_t flags;
   std::uint16_t user_header_length;  // bytes, only active messages; a multiple of 4
   std::uint32_t payload_length;      // bytes of payload in this record
+};
+
+// Of a short put, in the place of a RecordHeader; its body follows at once, where addresses are not aligned.
+struct ShortPutHeader {
+  std::uint8_t kind;
+  std::uint8_t flags;
+  std::uint16_t payload_length;
 };
 
 struct PutBody {
@@ -216,11 +228,18 @@ static_assert(offsetof(PutPiecesBody, message_id) == 24 && offsetof(PutStridedBo
 inline constexpr std::size_t kLongestFixedPart = sizeof(RecordHeader) + sizeof(PutStridedBody);
 static_assert(kLongestFixedPart >= sizeof(RecordHeader) + sizeof(GetRequestBody) + sizeof(LongExtension));
 
+// Bytes in front of a short put's payload.
+constexpr std::size_t short_put_fixed_part(std::uint8_t flags) {
+  const std::size_t counters = (flags / kFlagTargetCounter & 1u) + (flags / kFlagCompletionCounter & 1u);
+  return sizeof(ShortPutHeader) + (1 + counters) * sizeof(std::uint64_t);
+}
+static_assert(sizeof(ShortPutHeader) == 4 && short_put_fixed_part(0) == 12 && short_put_fixed_part(0xff) == 28);
+
 constexpr std::size_t align_record(std::size_t length) { return (length + 7) & ~std::size_t{7}; }
 
 // One record found in a packet; the pointers point into the packet.
 struct Record {
-  RecordHeader header;
+  RecordHeader header;  // of a short put as if it had one
   const std::byte* body;
   const std::byte* user_header;
   std::byte* payload;
@@ -242,6 +261,21 @@ Body body_of(const Record& record) {
   return body;
 }
 
+// Of a put or a short put.
+inline PutBody put_body(const Record& record) {
+  if (record.kind() != RecordKind::short_put) return body_of<PutBody>(record);
+  PutBody body{};
+  const std::byte* next = record.body;
+  const auto take = [&next](std::uint64_t& word) {
+    std::memcpy(&word, next, sizeof(word));
+    next += sizeof(word);
+  };
+  take(body.target_address);
+  if ((record.header.flags & kFlagTargetCounter) != 0) take(body.target_counter);
+  if ((record.header.flags & kFlagCompletionCounter) != 0) take(body.completion_counter);
+  return body;
+}
+
 // The payload of a put_pieces record.
 struct PiecesAndData {
   const std::byte* pieces;  // `count` LayoutPieces
@@ -250,7 +284,7 @@ struct PiecesAndData {
   std::size_t length;  // of the data: the sum of the pieces' lengths
 };
 
-// Bytes of the fixed body of a kind; 0 for a kind that does not exist.
+// Bytes of the fixed body of a kind; 0 for a kind that does not exist. A short put's has the target address at least.
 std::size_t body_size(std::uint8_t kind);
 
 // Takes the first record off `rest` and moves `rest` behind it. False: the bytes are no record (unknown kind or flags,

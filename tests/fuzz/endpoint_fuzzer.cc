@@ -84,6 +84,20 @@ class Moved {
     header[offsetof(wire::RecordHeader, flags)] &= static_cast<std::byte>(~flags);
   }
 
+  void move_short_put(const wire::Record& record) {
+    wire::PutBody body = wire::put_body(record);
+    OPENLAPI_CHECK(record.header.payload_length <= kMaxPacket);
+    body.target_address = arena_.place(body.target_address, record.header.payload_length);
+    auto* next = const_cast<std::byte*>(record.body);
+    const auto put = [&next](std::uint64_t word) {
+      std::memcpy(next, &word, sizeof(word));
+      next += sizeof(word);
+    };
+    put(body.target_address);
+    if ((record.header.flags & wire::kFlagTargetCounter) != 0) put(arena_.counter(body.target_counter));
+    if ((record.header.flags & wire::kFlagCompletionCounter) != 0) put(body.completion_counter);
+  }
+
   void move(const wire::Record& record) {
     switch (record.kind()) {
       case wire::RecordKind::put:
@@ -91,6 +105,8 @@ class Moved {
           body.target_address = arena_.place(body.target_address, extended(record));
           body.target_counter = arena_.counter(body.target_counter);
         });
+      case wire::RecordKind::short_put:
+        return move_short_put(record);
       case wire::RecordKind::active_message:
         return change<wire::ActiveMessageBody>(record, [&](wire::ActiveMessageBody& body) {
           extended(record);
@@ -259,6 +275,7 @@ class Scene {
   std::vector<std::byte> record(FuzzInput& input, unsigned small) {
     wire::RecordHeader header{};
     header.kind = static_cast<std::uint8_t>(wire::kFirstRecordKind + input.take() % wire::kLastRecordKind);
+    if (header.kind == static_cast<std::uint8_t>(wire::RecordKind::short_put)) return short_put(input);
     header.flags = input.take() & wire::kKnownFlags;
     const std::size_t fixed =
         wire::body_size(header.kind) + ((header.flags & wire::kFlagLong) != 0 ? sizeof(wire::LongExtension) : 0);
@@ -274,6 +291,20 @@ class Scene {
     header.user_header_length = std::min<std::uint16_t>(header.user_header_length, rest.size() & ~std::size_t{3});
     header.payload_length = static_cast<std::uint32_t>(rest.size() - header.user_header_length);
     std::memcpy(bytes.data(), &header, sizeof(header));
+    return bytes;
+  }
+
+  // With flags that it cannot have now and then.
+  static std::vector<std::byte> short_put(FuzzInput& input) {
+    const std::uint8_t flags = input.take();
+    const wire::ShortPutHeader header{static_cast<std::uint8_t>(wire::RecordKind::short_put),
+                                      static_cast<std::uint8_t>(flags % 8 != 0 ? flags & wire::kShortPutFlags : flags),
+                                      input.take()};
+    std::vector<std::byte> bytes(sizeof(header));
+    std::memcpy(bytes.data(), &header, sizeof(header));
+    const std::size_t behind = wire::short_put_fixed_part(flags) - sizeof(header) + header.payload_length;
+    const auto rest = input.take_bytes(behind);
+    bytes.insert(bytes.end(), rest.begin(), rest.end());
     return bytes;
   }
 

@@ -196,6 +196,7 @@ std::uint64_t LyingTask::length() {
 std::vector<std::byte> LyingTask::record(PeerIndex peer, RecordKind kind) {
   if (kind == RecordKind::put_pieces) return pieces_record(peer);
   if (kind == RecordKind::get_layout) return layout_record(peer);
+  if (kind == RecordKind::short_put) return short_put_record(peer);
   std::uint64_t behind = 0;
   const RecordBytes fixed = fixed_part(peer, kind, behind);
   std::vector<std::byte> bytes(fixed.length() + behind);
@@ -253,6 +254,23 @@ std::vector<std::byte> LyingTask::pieces_record(PeerIndex peer) {
   std::vector<std::byte> record(fixed.length() + list + bytes, std::byte{0xa5});
   std::memcpy(record.data(), fixed.piece().data, fixed.length());
   if (list != 0) std::memcpy(record.data() + fixed.length(), pieces.data(), list);
+  return record;
+}
+
+std::vector<std::byte> LyingTask::short_put_record(PeerIndex peer) {
+  const auto flags = static_cast<std::uint8_t>(random_.below(4) * wire::kFlagTargetCounter);
+  const auto length = static_cast<std::uint16_t>(random_.below(kLongestPayload));
+  const wire::ShortPutHeader header{static_cast<std::uint8_t>(RecordKind::short_put), flags, length};
+  std::vector<std::byte> record(wire::short_put_fixed_part(flags) + length, std::byte{0xa5});
+  std::memcpy(record.data(), &header, sizeof(header));
+  std::byte* next = record.data() + sizeof(header);
+  const auto append = [&next](std::uint64_t word) {
+    std::memcpy(next, &word, sizeof(word));
+    next += sizeof(word);
+  };
+  append(place(peer, length));
+  if ((flags & wire::kFlagTargetCounter) != 0) append(counter(peer));
+  if ((flags & wire::kFlagCompletionCounter) != 0) append(random_.next());
   return record;
 }
 
@@ -396,6 +414,7 @@ RecordBytes LyingTask::fixed_part(PeerIndex peer, RecordKind kind, std::uint64_t
           .payload_length(behind);
     case RecordKind::put_pieces:
     case RecordKind::get_layout:
+    case RecordKind::short_put:
       break;  // record() makes them
   }
   return {RecordKind::fence_request, wire::FenceBody{1, 1}};

@@ -54,6 +54,7 @@ class LyingTask final : public ChannelListener {
   std::vector<std::byte> record(PeerIndex peer, wire::RecordKind kind);
   std::vector<std::byte> pieces_record(PeerIndex peer);
   std::vector<std::byte> layout_record(PeerIndex peer);
+  std::vector<std::byte> short_put_record(PeerIndex peer);
   void describe(std::vector<std::byte>& out, std::uint64_t total, PeerIndex peer, bool own);
   // `behind`: how many bytes of user header and payload follow.
   RecordBytes fixed_part(PeerIndex peer, wire::RecordKind kind, std::uint64_t& behind);

@@ -42,6 +42,43 @@ TEST(OperationHeader, APutOnTheWireByteForByte) {
   EXPECT_EQ(std::memcmp(packet.data(), expected.data(), expected.size()), 0);
 }
 
+// Counters that there are not are not in it; those that there are come in the order of a put's.
+TEST(OperationHeader, AShortPutByteForByte) {
+  constexpr std::uint64_t kAddress = 0x1122334455667788, kTarget = 0x0102030405060708, kCompletion = 0xa1a2a3a4a5a6a7a8;
+  const std::vector<unsigned char> address = {0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11};
+  const std::vector<unsigned char> target = {8, 7, 6, 5, 4, 3, 2, 1};
+  const std::vector<unsigned char> completion = {0xa8, 0xa7, 0xa6, 0xa5, 0xa4, 0xa3, 0xa2, 0xa1};
+  for (const unsigned counters : {0u, 1u, 2u, 3u}) {
+    std::vector<unsigned char> bytes = {19, static_cast<unsigned char>(counters << 6), 3, 0};
+    bytes.insert(bytes.end(), address.begin(), address.end());
+    if ((counters & 1) != 0) bytes.insert(bytes.end(), target.begin(), target.end());
+    if ((counters & 2) != 0) bytes.insert(bytes.end(), completion.begin(), completion.end());
+    bytes.insert(bytes.end(), {0x71, 0x72, 0x73});
+    std::span<std::byte> rest = std::as_writable_bytes(std::span(bytes));
+    Record record;
+    ASSERT_TRUE(wire::next_record(rest, record));
+    EXPECT_TRUE(rest.empty());
+    const wire::PutBody body = wire::put_body(record);
+    EXPECT_EQ(body.target_address, kAddress);
+    EXPECT_EQ(body.target_counter, (counters & 1) != 0 ? kTarget : 0);
+    EXPECT_EQ(body.completion_counter, (counters & 2) != 0 ? kCompletion : 0);
+    EXPECT_EQ(record.header.payload_length, 3u);
+    EXPECT_EQ(std::memcmp(record.payload, "\x71\x72\x73", 3), 0);
+  }
+}
+
+TEST(OperationHeader, AnotherPutsBodyIsThePutsOwn) {
+  RecordBytes fixed(RecordKind::put, wire::PutBody{1, 2, 3});
+  auto packet = packet_of(fixed, 0);
+  std::span<std::byte> rest(packet);
+  Record record;
+  ASSERT_TRUE(wire::next_record(rest, record));
+  const wire::PutBody body = wire::put_body(record);
+  EXPECT_EQ(body.target_address, 1u);
+  EXPECT_EQ(body.target_counter, 2u);
+  EXPECT_EQ(body.completion_counter, 3u);
+}
+
 TEST(OperationHeader, ARefusedRequestByteForByte) {
   for (const unsigned char reason : {0, 1, 2}) {
     const wire::RequestRefusedBody body{0x11223344, wire::RefusalReason{reason}};

@@ -47,7 +47,8 @@ const KindRules& rules_of(unsigned kind) {
                                   {64, true, none},
                                   {16, true, may_be_long},
                                   {8, false, none},
-                                  {16, true, none}};
+                                  {16, true, none},
+                                  {8, true, {0, kFlagTargetCounter, kFlagCompletionCounter, kShortPutFlags}}};
   }();
   return rules[kind < rules.size() ? kind : 0];
 }
@@ -65,6 +66,7 @@ bool is_allowed(unsigned kind, unsigned flags, unsigned user_header, unsigned pa
 TEST(RecordKinds, HaveOnlyWhatTheirTableSays) {
   std::vector<std::byte> packet(512, std::byte{0xff});  // any message is long enough for its first fragment
   for (unsigned kind = 0; kind < 32; ++kind) {
+    if (kind == static_cast<unsigned>(RecordKind::short_put)) continue;  // has another header, below
     for (unsigned flags = 0; flags <= 0xff; ++flags) {
       for (const unsigned user_header : {0u, 1u, 2u, 4u, 8u}) {
         for (const unsigned payload : {0u, 1u, 8u, 16u, 24u, 128u, 144u}) {
@@ -85,6 +87,56 @@ TEST(RecordKinds, HaveOnlyWhatTheirTableSays) {
           ASSERT_EQ(rest.data(), packet.data() + align_record(before + user_header + payload));
           ASSERT_EQ(rest.data() + rest.size(), packet.data() + packet.size());
         }
+      }
+    }
+  }
+}
+
+std::vector<std::byte> short_put(unsigned flags, std::size_t payload) {
+  std::vector<std::byte> packet(short_put_fixed_part(static_cast<std::uint8_t>(flags)) + payload, std::byte{0xff});
+  const ShortPutHeader header{static_cast<std::uint8_t>(RecordKind::short_put), static_cast<std::uint8_t>(flags),
+                              static_cast<std::uint16_t>(payload)};
+  std::memcpy(packet.data(), &header, sizeof(header));
+  return packet;
+}
+
+TEST(RecordKinds, ShortPutsHaveOnlyFlagsOfCounters) {
+  for (unsigned flags = 0; flags <= 0xff; ++flags) {
+    for (const std::size_t payload : {0u, 1u, 4u, 5u, 8u, 256u, 65535u}) {
+      auto packet = short_put(flags, payload);
+      packet.resize(packet.size() + 64);
+      std::span<std::byte> rest(packet);
+      Record record;
+      const bool found = next_record(rest, record);
+      ASSERT_EQ(found, rules_of(static_cast<unsigned>(RecordKind::short_put)).flags.contains(flags)) << flags;
+      if (!found) continue;
+      const std::size_t counters = (flags >> 6 & 1) + (flags >> 7 & 1);
+      const std::size_t before = 4 + 8 + 8 * counters;
+      ASSERT_EQ(record.header.payload_length, payload);
+      ASSERT_EQ(record.header.user_header_length, 0);
+      ASSERT_EQ(record.body, packet.data() + 4);
+      ASSERT_EQ(record.payload, packet.data() + before);
+      ASSERT_EQ(rest.data(), packet.data() + align_record(before + payload));
+      ASSERT_EQ(rest.data() + rest.size(), packet.data() + packet.size());
+      ASSERT_FALSE(record.is_long() || record.is_attach() || record.is_vector() || record.has_layout() ||
+                   record.in_atoms() || record.is_bulk());
+    }
+  }
+}
+
+TEST(RecordKinds, ShortPutsThatAreCutShortAreNone) {
+  for (const unsigned flags : {0u, 64u, 128u, 192u}) {
+    for (const std::size_t payload : {0u, 1u, 8u, 65535u}) {
+      auto packet = short_put(flags, payload);
+      std::span<std::byte> rest(packet);
+      Record record;
+      ASSERT_TRUE(next_record(rest, record));
+      ASSERT_TRUE(rest.empty());
+      const std::size_t fixed = packet.size() - payload;
+      for (const std::size_t length : {fixed - 1, fixed, packet.size() - 1, std::size_t{8}, std::size_t{7}}) {
+        if (length == packet.size()) continue;
+        rest = std::span(packet).first(length);
+        EXPECT_FALSE(next_record(rest, record)) << flags << ", " << payload << ", " << length;
       }
     }
   }
