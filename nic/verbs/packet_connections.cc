@@ -6,6 +6,7 @@
 
 #include "dataplane/base/cancellation.h"
 #include "dataplane/base/random_number.h"
+#include "nic/verbs/device_kind.h"
 
 namespace openlapi::verbs {
 
@@ -26,6 +27,7 @@ PacketConnections::~PacketConnections() { connections_.clear(); }
 bool PacketConnections::open() {
   ibv_device_attr device{};
   if (ibv_query_device(setting_.context, &device) != 0 || device.max_srq < 1) return false;
+  asking_ = asking_of(limits_.packets_before_asking, is_software(*setting_.context->device, device));
   setting_.receive_slots = std::min(setting_.receive_slots, static_cast<std::uint32_t>(std::max(device.max_srq_wr, 0)));
   // Twice: what connections that were given up have left behind lies there, too.
   const std::uint32_t most = static_cast<std::uint32_t>(std::max(device.max_cqe, 0)) / (2 * kSlots);
@@ -65,9 +67,7 @@ bool PacketConnections::open_receives() {
   return true;
 }
 
-void PacketConnections::add(PeerIndex peer) {
-  peers_.resize(peer + 1, {.connection = nullptr, .until_asking = limits_.packets_before_asking, .failures = 0});
-}
+void PacketConnections::add(PeerIndex peer) { peers_.resize(peer + 1, stranger()); }
 
 PacketConnections::Connection* PacketConnections::usable(Peer& state) {
   if (state.connection->ring.wants_completions()) lost_ += reap();
@@ -83,7 +83,8 @@ void PacketConnections::ask(PeerIndex peer) {
   if (given_up_) return;
   if (state.connection == nullptr) state.connection = make_connection(peer);
   if (state.connection == nullptr) {
-    state.until_asking = std::max(limits_.packets_before_asking, kAskAgain);
+    state.until_asking = std::max(asking_.again, kAskAgain);
+    state.may_displace = true;
   } else if (state.connection->asked++ == kAskAtMost) {
     failed(*state.connection);
   } else {
@@ -92,7 +93,7 @@ void PacketConnections::ask(PeerIndex peer) {
 }
 
 PacketConnections::Connection* PacketConnections::make_connection(PeerIndex peer) {
-  if (connections_.size() >= limits_.connections && !close_idle_one()) return nullptr;
+  if (connections_.size() >= limits_.connections && (!peers_[peer].may_displace || !close_idle_one())) return nullptr;
   auto made = std::make_unique<Connection>();
   made->peer = peer;
   made->name = unused_name();
@@ -165,9 +166,9 @@ void PacketConnections::failed(Connection& connection) {
   Peer& state = peers_[connection.peer];
   lost_ += connection.ring.forget_posted();
   remove(connection);
-  const std::uint32_t rest = std::max(limits_.packets_before_asking, kAskAgain);
+  const std::uint32_t rest = std::max(asking_.again, kAskAgain);
   state.until_asking = rest << state.failures;
-  state.failures = std::min(state.failures + 1, kMostDoublings);
+  state.failures = std::min<std::uint16_t>(state.failures + 1u, kMostDoublings);
 }
 
 void PacketConnections::broken(Connection& connection) {
@@ -178,7 +179,8 @@ void PacketConnections::broken(Connection& connection) {
 void PacketConnections::remove(Connection& connection) {
   Peer& state = peers_[connection.peer];
   state.connection = nullptr;
-  state.until_asking = std::max(limits_.packets_before_asking, kAskAgain);
+  state.until_asking = std::max(asking_.again, kAskAgain);
+  state.may_displace = true;
   std::erase_if(connections_, [&](const auto& one) { return one.get() == &connection; });
 }
 
@@ -246,7 +248,7 @@ void PacketConnections::peer_changed(PeerIndex peer) {
   served_.forget(peer);
   if (peer >= peers_.size()) return;
   if (peers_[peer].connection != nullptr) remove(*peers_[peer].connection);
-  peers_[peer] = {.connection = nullptr, .until_asking = limits_.packets_before_asking, .failures = 0};
+  peers_[peer] = stranger();
 }
 
 ibv_qp* PacketConnections::queue_pair_to(PeerIndex peer) const {

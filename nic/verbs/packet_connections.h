@@ -11,9 +11,9 @@
 //
 // Which of the two is faster depends on the adapter. On soft-RoCE ib_send_lat of 8 bytes takes 41 us with datagrams, 29
 // us through a connection, 35 us with a shared receive queue. A connection also avoids the engine's time-outs when the
-// network loses packets. But it costs a queue pair at each end and 256 KiB of locked memory. So the first
-// kPacketsBeforeAsking packets to a peer go as datagrams, and the number of connections is bounded: a new one replaces
-// the one that has been unused for longest.
+// network loses packets. But it costs a queue pair at each end and 256 KiB of locked memory. So the first packets to a
+// peer go as datagrams (asking.h), and the number of connections is bounded: a new one replaces the one that has been
+// unused for longest.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,7 @@
 #include <span>
 #include <vector>
 
+#include "nic/verbs/asking.h"
 #include "nic/verbs/domains.h"
 #include "nic/verbs/job_size.h"
 #include "nic/verbs/receive_ring.h"
@@ -31,9 +32,8 @@
 namespace openlapi::verbs {
 
 struct PacketConnectionLimits {
-  static constexpr std::uint32_t kPacketsBeforeAsking = 1024;
   std::uint32_t connections = kPacketConnections;  // to send through; twice as many to receive through
-  std::uint32_t packets_before_asking = kPacketsBeforeAsking;
+  std::uint32_t packets_before_asking = 0;         // 0: as asking.h says
   std::uint64_t first_count = 0;  // number of a connection's first packet; in tests near the end of the range
 };
 
@@ -132,7 +132,7 @@ class PacketConnections {
  private:
   static constexpr std::uint32_t kAskAgain = 32;                   // packets
   static constexpr std::uint32_t kAskAtMost = 16;                  // times
-  static constexpr std::uint32_t kMostDoublings = 10;              // of the packets before a peer is asked again
+  static constexpr std::uint16_t kMostDoublings = 10;              // of the packets before a peer is asked again
   static constexpr std::uint64_t kIdleUses = 256;                  // uses of others before an idle one may be closed
   static constexpr int kPollBatch = 16;
   static constexpr unsigned kCountBits = 48;  // of a request's number: two years at 4 million packets a second
@@ -140,12 +140,14 @@ class PacketConnections {
   struct Peer {
     Connection* connection = nullptr;  // asked for, or ready
     std::uint32_t until_asking = 0;    // packets
-    std::uint32_t failures = 0;        // in a row
+    std::uint16_t failures = 0;        // in a row
+    bool may_displace = false;         // another peer's connection
   };
 
   PacketConnections(const PacketConnectionSetting& setting, ConnectionPath& path, const PacketConnectionLimits& limits);
   bool open();
   bool open_receives();
+  Peer stranger() const { return {.until_asking = asking_.first, .may_displace = asking_.first >= asking_.again}; }
   void add(PeerIndex peer);
   Connection* usable(Peer& state);
   void ask(PeerIndex peer);
@@ -162,6 +164,7 @@ class PacketConnections {
   PacketConnectionSetting setting_;
   ConnectionPath& path_;
   PacketConnectionLimits limits_;
+  Asking asking_;
   CompletionQueue completions_;  // of sends
   ReceiveRing receives_;
   SharedReceiveQueue shared_;  // null: nobody has asked yet
