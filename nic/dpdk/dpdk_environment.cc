@@ -160,6 +160,12 @@ std::string take_log() {
   return text;
 }
 
+std::string described(const char* what, const std::string& name, int error) {
+  const std::string log = take_log();
+  return std::string(what) + " " + name + ": " + rte_strerror(error < 0 ? -error : error) +
+         (log.empty() ? "" : "; DPDK says: " + log);
+}
+
 void call_in_interrupt_thread(const std::function<void()>& body) {
   struct Call {
     const std::function<void()>& body;

@@ -28,6 +28,9 @@ std::uint64_t free_memory();
 // What DPDK has logged since the last call, joined into one line; empty: nothing.
 std::string take_log();
 
+// For messages: "cannot start DPDK port net_memif0: No such device; DPDK says: ...".
+std::string described(const char* what, const std::string& name, int error);
+
 // Runs `body` in DPDK's interrupt thread and waits until it returns (0.1 ms). memif closes descriptors that the
 // interrupt thread may still be polling; if another thread did that, the interrupt thread could find a closed
 // descriptor and abort the process.

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 
@@ -111,8 +112,7 @@ class EthernetPort {
   void start_again(std::uint64_t now);
   void stop();
   void close();
-  template <typename Body>
-  void where_it_belongs(const Body& body);
+  void where_it_belongs(const std::function<void()>& body);
 
   std::uint16_t id_ = 0;
   bool open_ = false;
