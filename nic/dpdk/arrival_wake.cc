@@ -1,6 +1,5 @@
 #include "nic/dpdk/arrival_wake.h"
 
-#include <rte_epoll.h>
 #include <rte_ethdev.h>
 #include <rte_interrupts.h>
 #include <sys/epoll.h>
@@ -17,42 +16,69 @@
 
 namespace openlapi::dpdk {
 
-ArrivalWake::ArrivalWake(std::vector<EthernetPort*> ports, Look look)
-    : ports_(std::move(ports)),
-      look_(std::move(look)),
+struct ArrivalWake::Watched {
+  EthernetPort* port;
+  Way way = Way::none;
+  int socket = -1;
+  std::unique_ptr<rte_epoll_event> event = std::make_unique<rte_epoll_event>();  // DPDK keeps a pointer to it
+};
+
+ArrivalWake::ArrivalWake(const std::vector<EthernetPort*>& ports, Look look)
+    : look_(std::move(look)),
       descriptor_(epoll_create1(EPOLL_CLOEXEC)),
       timer_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {
   if (!valid()) return;
-  events_.reserve(ports_.size() + 1);
-  for (EthernetPort* port : ports_) watch(*port);
-  rte_epoll_event& event = events_.emplace_back();
-  event.epdata.event = EPOLLIN;
-  rte_epoll_ctl(descriptor_, EPOLL_CTL_ADD, timer_, &event);
+  for (EthernetPort* port : ports) ports_.push_back({.port = port});
+  for (Watched& watched : ports_) watch(watched);
+  timer_event_ = std::make_unique<rte_epoll_event>();
+  timer_event_->epdata.event = EPOLLIN;
+  rte_epoll_ctl(descriptor_, EPOLL_CTL_ADD, timer_, timer_event_.get());
   take_log();
 }
 
 ArrivalWake::~ArrivalWake() {
-  for (const EthernetPort* port : interrupting_) {
-    rte_eth_dev_rx_intr_ctl_q(port->id(), 0, descriptor_, RTE_INTR_EVENT_DEL, nullptr);
+  for (Watched& watched : ports_) {
+    if (watched.way == Way::interrupt) leave(watched);
   }
   if (timer_ >= 0) close(timer_);
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-void ArrivalWake::watch(EthernetPort& port) {
+void ArrivalWake::watch(Watched& watched) {
+  const EthernetPort& port = *watched.port;
   if (port.interrupts() && rte_eth_dev_rx_intr_ctl_q(port.id(), 0, descriptor_, RTE_INTR_EVENT_ADD, nullptr) == 0) {
-    interrupting_.push_back(&port);
+    watched.way = Way::interrupt;
     return;
   }
-  const int socket = packet_socket_on(port.interface());
-  rte_epoll_event& event = events_.emplace_back();
-  event.epdata.event = EPOLLIN;
-  if (socket >= 0 && rte_epoll_ctl(descriptor_, EPOLL_CTL_ADD, socket, &event) == 0) {
-    sockets_.push_back(socket);
-  } else {
-    ++timed_ports_;
-  }
+  watched.socket = packet_socket_on(port.interface());
+  *watched.event = {};
+  watched.event->epdata.event = EPOLLIN;
+  const bool rings =
+      watched.socket >= 0 && rte_epoll_ctl(descriptor_, EPOLL_CTL_ADD, watched.socket, watched.event.get()) == 0;
+  watched.way = rings ? Way::socket : Way::timer;
 }
+
+void ArrivalWake::leave(Watched& watched) {
+  if (watched.way == Way::interrupt) {
+    rte_eth_dev_rx_intr_ctl_q(watched.port->id(), 0, descriptor_, RTE_INTR_EVENT_DEL, nullptr);
+  } else if (watched.way == Way::socket) {
+    rte_epoll_ctl(descriptor_, EPOLL_CTL_DEL, watched.socket, watched.event.get());
+  }
+  watched.way = Way::none;
+}
+
+void ArrivalWake::follow(EthernetPort& port) {
+  const CancellationOff off;
+  Watched& watched = *std::ranges::find(ports_, &port, &Watched::port);
+  if (port.away()) {
+    leave(watched);
+  } else {
+    watch(watched);
+  }
+  take_log();
+}
+
+bool ArrivalWake::any(Way way) const { return std::ranges::find(ports_, way, &Watched::way) != ports_.end(); }
 
 void ArrivalWake::set_timer(std::uint64_t nanoseconds) {
   itimerspec moment{};
@@ -63,21 +89,25 @@ void ArrivalWake::set_timer(std::uint64_t nanoseconds) {
 
 // Of the sleep before; of the timer's, setting it anew does.
 void ArrivalWake::forget_wake_ups() {
-  for (const int socket : sockets_) clear_error(socket);
+  for (const Watched& watched : ports_) {
+    if (watched.way == Way::socket) clear_error(watched.socket);
+  }
   std::array<rte_epoll_event, 8> rung;
-  if (!interrupting_.empty()) rte_epoll_wait(descriptor_, rung.data(), rung.size(), 0);
+  if (any(Way::interrupt)) rte_epoll_wait(descriptor_, rung.data(), rung.size(), 0);
 }
 
 // Frames that a port holds leave when it is asked for frames again.
 std::uint64_t ArrivalWake::longest_sleep() const {
-  const bool holds = std::ranges::any_of(ports_, &EthernetPort::may_hold_frames);
-  return timed_ports_ != 0 || holds ? sleep_ : kBetweenUpkeeps;
+  const bool holds = std::ranges::any_of(ports_, &EthernetPort::may_hold_frames, &Watched::port);
+  return any(Way::timer) || holds ? sleep_ : kBetweenUpkeeps;
 }
 
 bool ArrivalWake::arm() {
   const CancellationOff off;
   forget_wake_ups();
-  for (const EthernetPort* port : interrupting_) rte_eth_dev_rx_intr_enable(port->id(), 0);
+  for (const Watched& watched : ports_) {
+    if (watched.way == Way::interrupt) rte_eth_dev_rx_intr_enable(watched.port->id(), 0);
+  }
   if (look_.packets_wait()) {
     disarm();
     return false;
@@ -91,7 +121,9 @@ bool ArrivalWake::arm() {
 
 void ArrivalWake::disarm() {
   const CancellationOff off;
-  for (const EthernetPort* port : interrupting_) rte_eth_dev_rx_intr_disable(port->id(), 0);
+  for (const Watched& watched : ports_) {
+    if (watched.way == Way::interrupt) rte_eth_dev_rx_intr_disable(watched.port->id(), 0);
+  }
 }
 
 }  // namespace openlapi::dpdk

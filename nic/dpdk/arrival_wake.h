@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "dataplane/transport/transport.h"
@@ -26,7 +27,7 @@ class ArrivalWake final : public WakeSource {
   static constexpr std::uint64_t kBetweenUpkeeps = 100'000'000;  // for checking links, where packets wake the sleeper
 
   // The ports are started, and outlive this object.
-  ArrivalWake(std::vector<EthernetPort*> ports, Look look);
+  ArrivalWake(const std::vector<EthernetPort*>& ports, Look look);
   ~ArrivalWake() override;
   ArrivalWake(const ArrivalWake&) = delete;
   ArrivalWake& operator=(const ArrivalWake&) = delete;
@@ -35,21 +36,25 @@ class ArrivalWake final : public WakeSource {
   bool valid() const { return descriptor_ >= 0 && timer_ >= 0; }
 
   int descriptor() const override { return descriptor_; }
-  bool immediate() const override { return timed_ports_ == 0; }
+  bool immediate() const override { return !any(Way::timer); }
   bool arm() override;
   void disarm() override;
 
+  // The port is away now, or is back.
+  void follow(EthernetPort& port);
+
  private:
-  void watch(EthernetPort& port);
+  enum class Way : std::uint8_t { none, interrupt, socket, timer };
+  struct Watched;
+  void watch(Watched& watched);
+  void leave(Watched& watched);
+  bool any(Way way) const;
   void forget_wake_ups();
   std::uint64_t longest_sleep() const;
   void set_timer(std::uint64_t nanoseconds);
 
-  std::vector<EthernetPort*> ports_;
-  std::vector<EthernetPort*> interrupting_;
-  std::vector<int> sockets_;
-  std::vector<rte_epoll_event> events_;  // DPDK keeps pointers to them
-  std::size_t timed_ports_ = 0;
+  std::vector<Watched> ports_;
+  std::unique_ptr<rte_epoll_event> timer_event_;  // DPDK keeps a pointer to it
   Look look_;
   int descriptor_ = -1;
   int timer_ = -1;

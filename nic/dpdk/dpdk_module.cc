@@ -49,6 +49,7 @@ ModuleTransport DpdkModule::open(const ModuleRequest& request) {
   DpdkConfig config;
   if (!choose_devices(request, list_pci_adapters(kPciDevices), config, result.reason)) return result;
   config.link_status = request.link_status;
+  config.tell = request.tell;
   config.tasks = request.tasks;
   config.local_tasks = request.local_tasks;
   DpdkSetupError error;

@@ -54,7 +54,8 @@ dpdk::PortPreference preference_for(const DpdkConfig& config, const std::string&
           .receive_descriptors = config.receive_descriptors,
           .send_descriptors = config.send_descriptors,
           .held = config.held_packets,
-          .watched = config.link_status};
+          .watched = config.link_status,
+          .renewal_patience = config.renewal_patience * kMillisecond};
 }
 
 // 169.254.1.0 to 169.254.254.255 (RFC 3927), by the hardware address.
@@ -146,11 +147,10 @@ bool DpdkTransport::make_wake(DpdkSetupError& error) {
   std::vector<dpdk::EthernetPort*> ports;
   for (const auto& port : ports_) ports.push_back(&port->ethernet);
   wake_ = std::make_unique<dpdk::ArrivalWake>(
-      std::move(ports),
-      dpdk::ArrivalWake::Look{
-          .packets_wait =
-              [this] { return first_arrival_ < arrivals_end_ || (dpdk::have_thread_data() && take_arrivals()); },
-          .packets_passed = [this] { return counters_.packets_sent + counters_.packets_received; }});
+      ports, dpdk::ArrivalWake::Look{
+                 .packets_wait =
+                     [this] { return first_arrival_ < arrivals_end_ || (dpdk::have_thread_data() && take_arrivals()); },
+                 .packets_passed = [this] { return counters_.packets_sent + counters_.packets_received; }});
   return wake_->valid() || fail(error, Kind::no_memory, "no more file descriptors (ulimit -n)");
 }
 
@@ -261,6 +261,7 @@ DpdkCounters DpdkTransport::dpdk_counters() const {
   for (const auto& port : ports_) {
     all.restarts += port->ethernet.restarts();
     all.link_losses += port->ethernet.link_losses();
+    all.renewals += port->ethernet.renewals();
   }
   return all;
 }

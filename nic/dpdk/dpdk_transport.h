@@ -6,8 +6,8 @@
 // port reaches all peers, through switches. Point-to-point ports (memif) serve one peer each: then a transport has
 // several ports, and finds out by ARP which of them leads to a peer.
 // Unreliable: frames that the task does not take in time are lost. A port whose link is down loses what is sent, except
-// in the first seconds, when packets wait for the link.
-// Reading order: dpdk_datapath.cc, dpdk_upkeep.cc, ethernet_frame.h, ethernet_port.h, dpdk_setup.cc,
+// in the first seconds, when packets wait for the link. So does one that is reset (ethernet_port.h), and one that is
+// gone for good. Reading order: dpdk_datapath.cc, dpdk_upkeep.cc, ethernet_frame.h, ethernet_port.h, dpdk_setup.cc,
 // dpdk_environment.h.
 #pragma once
 
@@ -45,6 +45,8 @@ struct DpdkConfig {
   bool link_status = false;             // tell soon when links go down or come up
   std::uint32_t tasks = UINT32_MAX;     // of the job; peers with larger numbers are other ends of tasks (OtherEnd)
   std::uint32_t local_tasks = UINT32_MAX;  // of the job on this machine; the largest number: not known
+  bool tell = false;                       // on standard error, of ports that are given up
+  std::uint32_t renewal_patience = 60'000;  // milliseconds in which a port that is to be reset may fail to be
   std::uint32_t link_patience = 3'000;  // milliseconds to wait for links: when opening, and once more when sending
 };
 
@@ -63,6 +65,7 @@ struct DpdkCounters {
   std::uint64_t arp_questions = 0;   // that it asked
   std::uint64_t restarts = 0;        // of ports whose link was down
   std::uint64_t link_losses = 0;
+  std::uint64_t renewals = 0;  // of ports whose driver wanted to be reset
 };
 
 class DpdkTransport final : public Transport,
@@ -85,7 +88,10 @@ class DpdkTransport final : public Transport,
   std::size_t receive_burst(std::span<IncomingPacket> packets) override;
   void release(std::size_t count) override;
   // The other end of a memif belongs to this peer alone, so its end is the peer's.
-  bool peer_gone(PeerIndex peer) override;
+  bool peer_gone(PeerIndex peer) override {
+    const Remote& remote = *remotes_.find(peer);
+    return remote.port != nullptr && remote.port->ethernet.ends() != remote.ends;
+  }
   TransportCounters counters() const override { return counters_; }
   TransportCapabilities capabilities() override;
 
@@ -156,17 +162,27 @@ class DpdkTransport final : public Transport,
   const std::atomic<std::uint32_t>& changes() const override { return link_changes_; }
   void look() override;
   std::uint32_t words_against(PeerIndex peer) const override;
-  const char* told_by(PeerIndex) const override { return nullptr; }
+  const char* told_by(PeerIndex peer) const override {
+    const Port* const port = remotes_.find(peer)->port;
+    return port != nullptr && port->ethernet.gone() ? "its driver: the adapter has failed" : nullptr;
+  }
   void path_failed(PeerIndex) override {}  // its link is looked at anyway
   std::size_t send_hindered(Remote& remote, std::span<const OutgoingPacket> packets);
   std::size_t refuse() {
     ++counters_.send_refused;
     return 0;
   }
-  std::size_t lose(std::size_t packets);
+  std::size_t lose(std::size_t packets) {
+    own_counters_.lost_packets += packets;
+    counters_.packets_sent += packets;
+    return packets;
+  }
   void upkeep();
-  bool may_move() const { return ports_.size() == 1 && ports_[0]->ethernet.has_kernels_mac(); }
+  void look_after(Port& port);
+  // A port with an interface of the kernel may get another hardware address, and a virtual function while it is reset.
+  bool may_move() const { return ports_.size() == 1 && !ports_[0]->ethernet.in_memory(); }
   void follow_interface();
+  void take_mac(Port& port);
   void greet(Port& port);
   void take_arp(Port& port, std::span<const std::byte> frame);
   void set_port(Remote& remote, Port& port, const dpdk::MacAddress& mac);

@@ -4,6 +4,7 @@
 #include <rte_mbuf.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <optional>
 
@@ -29,20 +30,20 @@ std::uint64_t nanoseconds(std::uint64_t ticks) {
 // An isolated port brings no answers to questions: the kernel has them, or is made to ask.
 std::optional<dpdk::MacAddress> known_to_kernel(const dpdk::EthernetPort& port, std::uint32_t next_hop) {
   const std::string& interface = port.network_interface();
-  if (!port.isolated() || interface.empty()) return std::nullopt;
+  if (!port.up() || !port.isolated() || interface.empty()) return std::nullopt;
   const CancellationOff off;
   const auto mac = dpdk::neighbour_mac(interface, next_hop);
   if (!mac) dpdk::look_for_neighbour(interface, next_hop);
   return mac;
 }
 
-}  // namespace
-
-std::size_t DpdkTransport::lose(std::size_t packets) {
-  own_counters_.lost_packets += packets;
-  counters_.packets_sent += packets;
-  return packets;
+// Peers are reached over other ports, or given up when their time is over.
+void say_gone(const dpdk::EthernetPort& port) {
+  std::fprintf(stderr, "openlapi: DPDK port %s %s; this task does not use it any more\n", port.name().c_str(),
+               port.why_gone().c_str());
 }
+
+}  // namespace
 
 // It is not known which port leads to the peer, or that port is not up, or had no room when it was last asked.
 std::size_t DpdkTransport::send_hindered(Remote& remote, std::span<const OutgoingPacket> packets) {
@@ -70,12 +71,7 @@ void DpdkTransport::upkeep() {
   const std::uint64_t ticks = rte_get_tsc_cycles();
   upkeep_at_ = ticks + rte_get_tsc_hz() / kUpkeepsPerSecond;
   now_ = nanoseconds(ticks);
-  for (const auto& port : ports_) {
-    const bool was_up = port->ethernet.up();
-    port->ethernet.link_check(now_);
-    if (was_up != port->ethernet.up()) link_changes_.fetch_add(1, std::memory_order_release);
-    if (!was_up && port->ethernet.up()) greet(*port);
-  }
+  for (const auto& port : ports_) look_after(*port);
   if (now_ >= next_follow_) {
     next_follow_ = now_ + kBetweenFollows;
     follow_interface();
@@ -87,16 +83,43 @@ void DpdkTransport::upkeep() {
   if (router_questions_.wanted && now_ >= router_questions_.at) ask_for_router();
 }
 
+// Who sleeps on a port's interrupts stops doing so before it is reset.
+void DpdkTransport::look_after(Port& port) {
+  dpdk::EthernetPort& ethernet = port.ethernet;
+  const bool was_up = ethernet.up(), was_away = ethernet.away();
+  ethernet.link_check(now_);
+  if (!was_away && ethernet.away()) wake_->follow(ethernet);
+  if (ethernet.away() && !ethernet.gone()) {
+    ethernet.renew(now_);
+    if (ethernet.gone() && config_.tell) say_gone(ethernet);
+    if (!ethernet.away()) {
+      wake_->follow(ethernet);
+      take_mac(port);
+      ethernet.link_check(now_);
+    }
+  }
+  if (was_up != ethernet.up()) link_changes_.fetch_add(1, std::memory_order_release);
+  if (!was_up && ethernet.up()) greet(port);
+}
+
 // A new hardware address. The IPv4 address stays, whatever the interface's is: it is the transport's own. Of several
 // ports peers know the first one's address alone, and ask for the others'.
 void DpdkTransport::follow_interface() {
   const CancellationOff off;
-  if (!may_move() || !ports_[0]->ethernet.renew_mac()) return;
+  if (!may_move() || ports_[0]->ethernet.away() || !ports_[0]->ethernet.renew_mac()) return;
   Port& port = *ports_[0];
-  local_.end.mac = port.own.mac = port.ethernet.mac();
-  remotes_.for_each([&](Remote& remote) { remote.header.come_from(port.own.mac); });
-  link_changes_.fetch_add(1, std::memory_order_release);
+  take_mac(port);
   if (port.ethernet.up()) greet(port);
+}
+
+void DpdkTransport::take_mac(Port& port) {
+  if (port.own.mac == port.ethernet.mac()) return;
+  port.own.mac = port.ethernet.mac();
+  if (ports_.size() == 1) local_.end.mac = port.own.mac;
+  remotes_.for_each([&](Remote& remote) {
+    if (remote.port == &port || ports_.size() == 1) remote.header.come_from(port.own.mac);
+  });
+  link_changes_.fetch_add(1, std::memory_order_release);
 }
 
 void DpdkTransport::look() {
@@ -114,11 +137,6 @@ bool DpdkTransport::has_link() const {
     const dpdk::EthernetPort& ethernet = port->ethernet;
     return ethernet.up() && (ethernet.interface().empty() || dpdk::interface_runs(ethernet.interface()));
   });
-}
-
-bool DpdkTransport::peer_gone(PeerIndex peer) {
-  const Remote& remote = *remotes_.find(peer);
-  return remote.port != nullptr && remote.port->ethernet.ends() != remote.ends;
 }
 
 // The port has come up.

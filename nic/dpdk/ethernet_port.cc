@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <map>
+#include <set>
 
 #include "dataplane/base/cancellation.h"
 #include "dataplane/base/memory_fault_guard.h"
@@ -33,6 +34,12 @@ bool must_stay(const std::string& device) {
          device.find("socket-abstract=no") == std::string::npos;
 }
 
+// Their drivers are never called again.
+std::set<std::string, std::less<>>& gone_devices() {
+  static auto* const the_one = new std::set<std::string, std::less<>>;
+  return *the_one;
+}
+
 }  // namespace
 
 void EthernetPort::where_it_belongs(const std::function<void()>& body) {
@@ -45,6 +52,14 @@ void EthernetPort::where_it_belongs(const std::function<void()>& body) {
 
 EthernetPort::~EthernetPort() {
   if (!open_) return;
+  renewal_.wait();
+  events_.forget();
+  if (gone()) {
+    const ControlLock lock;
+    rte_eth_dev_owner_unset(id_, owner_);
+    gone_devices().insert(name_);
+    return;
+  }
   let_connect();
   const ControlLock lock;
   rte_eth_dev_owner_unset(id_, owner_);
@@ -77,6 +92,7 @@ PortFault EthernetPort::open(const PortPreference& preference, std::string& reas
   const ControlLock lock;
   name_ = name_of(preference.device);
   watched_ = preference.watched;
+  preference_ = preference;
   take_log();
   if (const PortFault fault = make(preference, reason); fault != PortFault::none) return fault;
   rte_eth_dev_owner owner{};
@@ -94,6 +110,10 @@ PortFault EthernetPort::open(const PortPreference& preference, std::string& reas
   if (fault == PortFault::unusable && interrupts_) {
     interrupts_ = false;
     fault = set_up(preference, reason);
+  }
+  if (fault == PortFault::none && !events_.listen(id_)) {
+    reason = "DPDK port " + name_ + ": no memory to be told of resets";
+    return PortFault::no_memory;
   }
   return fault;
 }
@@ -120,6 +140,10 @@ void EthernetPort::disconnect_stopped() {
 }
 
 PortFault EthernetPort::make(const PortPreference& preference, std::string& reason) {
+  if (gone_devices().contains(name_)) {
+    reason = "DPDK port " + name_ + " was removed or failed while this process ran, and serves only another process";
+    return PortFault::no_device;
+  }
   const std::vector<PciAdapter> adapters = list_pci_adapters(kPciDevices);
   const auto adapter = std::ranges::find(adapters, name_, &PciAdapter::address);
   const std::string kernel_driver = adapter == adapters.end() ? std::string() : adapter->driver;

@@ -1,8 +1,9 @@
 // One Ethernet port of DPDK with one receive and one send queue, and the memory for its packets.
 //
-// A port is configured and started once. A memif client is the exception: it never reconnects by itself, and if it
-// starts before its server its link stays down. So it is started again until the server answers, and again after it has
-// lost the server.
+// A port is configured and started once, with two exceptions. A memif client never reconnects by itself, and if it
+// starts before its server its link stays down: it is started again until the server answers, and again after it has
+// lost the server. And a port whose driver asks for a reset is reset, configured and started anew, by a thread of its
+// own, as that may take seconds; meanwhile it is away, and what is sent is lost.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,10 @@
 #include "nic/dpdk/client_connection.h"
 #include "nic/dpdk/ethernet_frame.h"
 #include "nic/dpdk/packet_ring.h"
+#include "nic/dpdk/port_events.h"
 #include "nic/dpdk/port_sharing.h"
+#include "nic/dpdk/renewal_schedule.h"
+#include "nic/dpdk/slow_call.h"
 
 struct rte_mbuf;
 struct rte_mempool;
@@ -27,6 +31,7 @@ struct PortPreference {
   std::uint16_t send_descriptors = 512;
   std::uint32_t held = 1024;  // packets that may be held besides
   bool watched = false;       // its link is asked for often, as there are other ways to the peers
+  std::uint64_t renewal_patience = 60 * kSecond;  // nanoseconds in which resets may fail before the port is given up
 };
 
 enum class PortFault : std::uint8_t { none, no_device, in_use, no_memory, unusable };
@@ -62,7 +67,12 @@ class EthernetPort {
   rte_mempool* send_pool() const { return send_pool_; }
   bool started() const { return started_; }
   // Only then it may be asked for frames. A memif that is not connected yet reads what its interrupt thread writes.
-  bool pollable() const { return up_ || (started_ && !in_memory_); }
+  bool pollable() const { return up_ || (service_ == Service::serves && started_ && !in_memory_); }
+  // It is being set up anew, or gone: only its name, driver, pools and counters may be asked for.
+  bool away() const { return service_ != Service::serves; }
+  // It was taken away, or cannot be set up anew: nothing touches it any more, in this process.
+  bool gone() const { return service_ == Service::gone; }
+  const std::string& why_gone() const { return why_gone_; }  // "was removed, says its driver"
   bool up() const { return up_; }
   bool was_up() const { return was_up_; }
   // Bursts of queue 0. What receive() gives and send() does not take is the caller's.
@@ -72,14 +82,18 @@ class EthernetPort {
   std::uint16_t receive(std::span<rte_mbuf*> buffers);
   std::uint16_t send(std::span<rte_mbuf*> buffers);
   // What was sent is on its way only when receive() has been called again, perhaps more than once.
-  bool may_hold_frames() const { return ring_.may_hold_frames(); }
+  bool may_hold_frames() const { return !away() && ring_.may_hold_frames(); }
   // UDP's checksum is made and checked by the adapter.
   bool sums() const { return sums_; }
   // Frames never leave this machine's memory, where nothing damages them.
   bool in_memory() const { return in_memory_; }
 
   // Asks the driver for the link, and starts a memif client again whose link is down. `now` in nanoseconds.
+  // Takes in what the driver has told by itself: then the port may be away.
   void link_check(std::uint64_t now);
+  // Where it is away, begins what is due to have it back, and ends it.
+  void renew(std::uint64_t now);
+  std::uint64_t renewals() const { return renewals_; }
   // How often a memif's other end has gone that had sent something: for good, whoever takes its place.
   std::uint64_t ends() const { return ends_; }
   std::uint64_t restarts() const { return restarts_; }
@@ -92,6 +106,7 @@ class EthernetPort {
 
  private:
   static constexpr std::uint64_t kFirstStartWait = 20'000'000;  // nanoseconds
+  enum class Service : std::uint8_t { serves, waits, is_renewed, gone };
 
   bool find();
   PortFault make(const PortPreference& preference, std::string& reason);
@@ -100,6 +115,7 @@ class EthernetPort {
   PortFault set_up(const PortPreference& preference, std::string& reason);
   PortFault configure(const PortPreference& preference, std::string& reason);
   void take_kernels_mac();
+  PortFault add_rules(std::string& reason);
   bool leave_to_kernel(std::uint32_t kernel_interface, std::string& reason);
   bool make_pools(const PortPreference& preference, std::string& reason);
   void disconnect_stopped();
@@ -110,6 +126,10 @@ class EthernetPort {
   int start();
   int start_here();  // by the thread that it belongs to
   void start_again(std::uint64_t now);
+  void leave(std::uint64_t now);
+  void give_up(std::string why);
+  PortFault set_up_anew(std::string& reason);
+  bool reset(std::string& reason);
   void stop();
   void close();
   void where_it_belongs(const std::function<void()>& body);
@@ -145,10 +165,20 @@ class EthernetPort {
   PacketRing ring_;
   std::uint64_t restarts_ = 0;
   std::uint64_t link_losses_ = 0;
+  PortPreference preference_;
+  FrameEnd rules_for_;  // takes_only()
+  PortEvents events_;
+  Service service_ = Service::serves;
+  RenewalSchedule schedule_;
+  PortFault renewal_fault_ = PortFault::none;  // of the latest attempt, like the reason
+  std::string renewal_reason_;
+  std::string why_gone_;
+  std::uint64_t renewals_ = 0;
   bool heard_ = false;  // frames came over the link that is up
   std::uint64_t ends_ = 0;
   std::uint64_t owner_ = 0;
   unsigned interface_number_ = 0;  // of the interface whose hardware address it has; 0: none
+  SlowCall renewal_;               // last: it uses the others
 };
 
 }  // namespace openlapi::dpdk

@@ -75,4 +75,9 @@ bool add_flow_rules(std::uint16_t port, const FrameEnd& end, std::string& why) {
   return true;
 }
 
+void drop_flow_rules(std::uint16_t port) {
+  rte_flow_error error{};
+  rte_flow_flush(port, &error);
+}
+
 }  // namespace openlapi::dpdk

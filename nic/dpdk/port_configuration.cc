@@ -129,6 +129,7 @@ PortFault EthernetPort::configure(const PortPreference& preference, std::string&
     wanted.rxmode.offloads |= kReceives;
   }
   wanted.intr_conf.rxq = interrupts_ ? 1 : 0;
+  wanted.intr_conf.rmv = info.dev_flags != nullptr && (*info.dev_flags & RTE_ETH_DEV_INTR_RMV) != 0 ? 1 : 0;
   wanted.txmode.offloads |= info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
   // Virtual drivers report the usual frame; their buffers decide what they carry.
   const bool knows = !(is_virtual(name_) && info.max_rx_pktlen <= kUsualFrame);
@@ -152,7 +153,7 @@ PortFault EthernetPort::configure(const PortPreference& preference, std::string&
   rte_eth_macaddr_get(id_, &address);
   std::copy(std::begin(address.addr_bytes), std::end(address.addr_bytes), mac_.begin());
   take_kernels_mac();
-  if (!make_pools(preference, reason)) return PortFault::no_memory;
+  if (send_pool_ == nullptr && !make_pools(preference, reason)) return PortFault::no_memory;
   std::uint16_t receives = preference.receive_descriptors, sends = preference.send_descriptors;
   rte_eth_dev_adjust_nb_rx_tx_desc(id_, &receives, &sends);
   int error = rte_eth_rx_queue_setup(id_, 0, receives, static_cast<unsigned>(node_), nullptr, receive_pool_);
@@ -182,13 +183,18 @@ bool EthernetPort::renew_mac() {
 }
 
 PortFault EthernetPort::takes_only(const FrameEnd& end, std::string& reason) {
+  const ControlLock lock;
+  rules_for_ = end;
+  return add_rules(reason);
+}
+
+PortFault EthernetPort::add_rules(std::string& reason) {
   if (!isolated_) return PortFault::none;
   std::string why;
-  const ControlLock lock;
-  if (add_flow_rules(id_, end, why)) return PortFault::none;
+  if (add_flow_rules(id_, rules_for_, why)) return PortFault::none;
   reason = refusal(facts(),
-                   "refuses the flow rule for UDP port " + std::to_string(end.port) + " of " +
-                       ipv4_to_text(end.address) + ", by which it would bring this task its packets",
+                   "refuses the flow rule for UDP port " + std::to_string(rules_for_.port) + " of " +
+                       ipv4_to_text(rules_for_.address) + ", by which it would bring this task its packets",
                    why);
   return PortFault::unusable;
 }

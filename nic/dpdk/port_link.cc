@@ -3,12 +3,15 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <utility>
 
 #include "dataplane/base/cancellation.h"
 #include "dataplane/base/clock.h"
 #include "nic/dpdk/dpdk_environment.h"
 #include "nic/dpdk/ethernet_port.h"
 #include "nic/dpdk/network_interface.h"
+#include "nic/dpdk/thread_data.h"
 
 namespace openlapi::dpdk {
 namespace {
@@ -46,7 +49,9 @@ bool EthernetPort::link_is_up() const {
 }
 
 void EthernetPort::link_check(std::uint64_t now) {
-  if (now < next_check_) return;
+  if (events_.any() && service_ == Service::serves) [[unlikely]]
+    leave(now);
+  if (away() || now < next_check_) return;
   const CancellationOff off;
   next_check_ = now + pause_of_checks();
   const bool up = link_is_up();
@@ -75,6 +80,76 @@ void EthernetPort::start_again(std::uint64_t now) {
   start_wait_ = std::min(2 * start_wait_, kLongestStartWait);
   waits_since_ = now;
   next_start_ = now + (start() == 0 ? kConnectionWait : start_wait_);
+}
+
+// The driver has told something. Nobody else's end is gone, though no frames pass.
+void EthernetPort::leave(std::uint64_t now) {
+  service_ = Service::waits;
+  link_losses_ += up_;
+  up_ = heard_ = false;
+  ring_ = {};
+  was_up_ = true;  // nobody waits for it as for a link that has yet to come
+  schedule_.begin(now, preference_.renewal_patience);
+}
+
+void EthernetPort::renew(std::uint64_t now) {
+  if (service_ == Service::serves || gone()) return;
+  const CancellationOff off;
+  if (service_ == Service::is_renewed) {
+    if (!renewal_.over()) return;
+    service_ = Service::waits;
+    if (renewal_fault_ == PortFault::none) {
+      service_ = Service::serves;
+      ++renewals_;
+      next_check_ = next_start_ = 0;
+    } else if (!schedule_.failed(now)) {
+      give_up("wanted to be reset, says its driver, and could not be: " + renewal_reason_);
+    }
+  }
+  if (events_.removed() && !gone()) give_up("was removed, says its driver");
+  if (service_ != Service::waits || !schedule_.is_due(now)) return;
+  service_ = Service::is_renewed;
+  renewal_fault_ = PortFault::no_memory;
+  renewal_reason_ = "there is no thread for it";
+  renewal_.begin([this] { renewal_fault_ = set_up_anew(renewal_reason_); });
+}
+
+void EthernetPort::give_up(std::string why) {
+  service_ = Service::gone;
+  started_ = up_ = false;
+  why_gone_ = std::move(why);
+}
+
+// By a thread of its own, while the port is away.
+PortFault EthernetPort::set_up_anew(std::string& reason) {
+  if (!have_thread_data()) {
+    reason = "no memory for a thread";
+    return PortFault::no_memory;
+  }
+  const ControlLock lock;
+  take_log();
+  const std::uint32_t mtu = mtu_;
+  started_ = false;
+  if (!reset(reason)) return PortFault::unusable;
+  if (const PortFault fault = set_up(preference_, reason); fault != PortFault::none) return fault;
+  if (mtu_ >= mtu) return add_rules(reason);
+  reason = "its MTU is " + std::to_string(mtu_) + " now, and was " + std::to_string(mtu);
+  mtu_ = mtu;
+  return PortFault::unusable;
+}
+
+// What the driver has told before, or tells of this reset itself, is done then. A driver that cannot be reset is
+// stopped, configured and started.
+bool EthernetPort::reset(std::string& reason) {
+  int error = 0;
+  where_it_belongs([&] {
+    error = rte_eth_dev_reset(id_);
+    if (error == -ENOTSUP) error = rte_eth_dev_stop(id_);
+  });
+  events_.take_reset();
+  if (isolated_) drop_flow_rules(id_);
+  if (error != 0) reason = described("cannot reset DPDK port", name_, error);
+  return error == 0;
 }
 
 }  // namespace openlapi::dpdk

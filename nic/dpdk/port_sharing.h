@@ -40,4 +40,7 @@ bool isolate(std::uint16_t port, bool on, std::string& why);
 // it has one, and those of VLAN 0 unless the driver knows no such rule (mlx5, whose first one is for any tag).
 bool add_flow_rules(std::uint16_t port, const FrameEnd& end, std::string& why);
 
+// Removes all of the port's, if a reset has left any.
+void drop_flow_rules(std::uint16_t port);
+
 }  // namespace openlapi::dpdk

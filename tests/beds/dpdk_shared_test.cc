@@ -28,6 +28,14 @@
 #include "nic/dpdk/dpdk_transport.h"
 #include "nic/dpdk/network_interface.h"
 
+struct rte_eth_dev;
+
+extern "C" {
+// Of DPDK's interface to drivers, whose header is not installed.
+rte_eth_dev* rte_eth_dev_allocated(const char* name);
+int rte_eth_dev_callback_process(rte_eth_dev* device, rte_eth_event_type event, void* about);
+}
+
 namespace {
 
 bool rules_are_refused = false;
@@ -176,6 +184,29 @@ TEST_F(DpdkShared, APortThatTheKernelUsesStaysIsolatedAndIsNotUsed) {
   }
   EXPECT_TRUE(port.isolated() && port.started());
   EXPECT_TRUE(brings_packets(port)) << "it was not restarted: the first rule is there";
+  EXPECT_TRUE(kernel_hears());
+}
+
+// As a driver does that has no reset: all rules are made anew, and the kernel keeps what is its own.
+TEST_F(DpdkShared, APortThatIsResetIsIsolatedAndHasItsRulesAgain) {
+  ASSERT_NO_FATAL_FAILURE(make_shared_port());
+  dpdk::EthernetPort port;
+  std::string reason;
+  ASSERT_EQ(port.open({.device = kShared}, reason), PortFault::none) << reason;
+  ASSERT_EQ(port.takes_only(kEnd, reason), PortFault::none) << reason;
+  ASSERT_TRUE(brings_packets(port));
+  rte_eth_dev* const device = rte_eth_dev_allocated(port.name().c_str());
+  ASSERT_NE(device, nullptr);
+  rte_eth_dev_callback_process(device, RTE_ETH_EVENT_INTR_RESET, nullptr);
+  EXPECT_TRUE(wait_for([&] {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    port.link_check(static_cast<std::uint64_t>(std::chrono::nanoseconds(now).count()));
+    port.renew(static_cast<std::uint64_t>(std::chrono::nanoseconds(now).count()));
+    return port.renewals() == 1 || port.gone();
+  }));
+  ASSERT_FALSE(port.gone()) << port.why_gone();
+  EXPECT_TRUE(port.isolated());
+  EXPECT_TRUE(brings_packets(port));
   EXPECT_TRUE(kernel_hears());
 }
 

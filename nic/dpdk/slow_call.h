@@ -1,0 +1,28 @@
+// A call to DPDK that may take seconds, in a thread of its own, which takes no signals.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <thread>
+
+namespace openlapi::dpdk {
+
+class SlowCall {
+ public:
+  SlowCall() = default;
+  ~SlowCall() { wait(); }
+  SlowCall(const SlowCall&) = delete;
+  SlowCall& operator=(const SlowCall&) = delete;
+
+  // One at a time. False: there is no thread for it, and nothing happens.
+  bool begin(std::function<void()> body);
+  // It is over, or there was none; what it has done is seen by the caller.
+  bool over();
+  void wait();
+
+ private:
+  std::thread thread_;
+  std::atomic<bool> done_ = false;
+};
+
+}  // namespace openlapi::dpdk
