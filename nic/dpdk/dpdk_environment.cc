@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <deque>
@@ -29,6 +30,7 @@ struct Environment {
   std::mutex control;
   pid_t process = 0;  // in which it was started or could not be; 0: not yet
   bool runs = false;
+  std::atomic<bool> own = false;   // it was not the program that had started it
   std::string reason;              // why it does not run
   std::vector<std::string> words;  // DPDK keeps pointers to its arguments
   std::vector<char*> pointers;
@@ -97,7 +99,8 @@ void start(Environment& the, std::uint64_t free_huge) {
   for (std::string& word : the.words) the.pointers.push_back(word.data());
   const auto count = static_cast<int>(the.pointers.size());
   the.pointers.push_back(nullptr);
-  the.runs = rte_eal_init(count, the.pointers.data()) >= 0 || rte_errno == EALREADY;
+  the.own = rte_eal_init(count, the.pointers.data()) >= 0;
+  the.runs = the.own || rte_errno == EALREADY;
   if (the.runs) {
     rmdir(rte_eal_get_runtime_dir());  // nothing is put there without a shared configuration
     take_log();
@@ -140,6 +143,8 @@ bool would_choose_pages(const std::string& arguments) {
   const std::lock_guard lock(environment().control);
   return environment().process == 0 && !decides_pages(split_words(arguments));
 }
+
+bool is_own_environment() { return environment().own; }
 
 bool has_huge_pages() { return rte_eal_has_hugepages() != 0; }
 

@@ -19,6 +19,9 @@ bool start_environment(const std::string& arguments, std::uint64_t needed_bytes,
 // it was forked from) has not called it yet, and the arguments leave the pages open.
 bool would_choose_pages(const std::string& arguments);
 
+// Whether start_environment() has started it, and no other part of the program.
+bool is_own_environment();
+
 // Whether its memory lies in huge pages.
 bool has_huge_pages();
 

@@ -210,6 +210,7 @@ class DpdkTransport final : public Transport,
     std::uint64_t at = 0;  // the next one
   } router_questions_;
   std::uint64_t next_follow_ = 0;
+  std::uint64_t next_timers_ = 0;
   std::uint64_t patience_ends_ = 0;
 
   std::array<Arrival, kMaxBurst> arrivals_{};  // received but not handed to the engine yet

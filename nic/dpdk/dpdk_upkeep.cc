@@ -11,6 +11,7 @@
 #include "dataplane/base/cancellation.h"
 #include "dataplane/base/clock.h"
 #include "nic/dpdk/dpdk_transport.h"
+#include "nic/dpdk/driver_timers.h"
 #include "nic/dpdk/network_interface.h"
 #include "nic/dpdk/thread_data.h"
 
@@ -20,6 +21,7 @@ namespace {
 constexpr std::uint64_t kUpkeepsPerSecond = 1000;
 constexpr std::uint64_t kBetweenQuestions = 5 * kMillisecond;
 constexpr std::uint64_t kBetweenReminders = 10 * kSecond;
+constexpr std::uint64_t kBetweenTimers = 250 * kMillisecond;
 constexpr std::uint64_t kBetweenFollows = 100 * kMillisecond;  // each asks the kernel
 
 std::uint64_t nanoseconds(std::uint64_t ticks) {
@@ -71,6 +73,10 @@ void DpdkTransport::upkeep() {
   const std::uint64_t ticks = rte_get_tsc_cycles();
   upkeep_at_ = ticks + rte_get_tsc_hz() / kUpkeepsPerSecond;
   now_ = nanoseconds(ticks);
+  if (now_ >= next_timers_) {
+    next_timers_ = now_ + kBetweenTimers;
+    dpdk::run_driver_timers();
+  }
   for (const auto& port : ports_) look_after(*port);
   if (now_ >= next_follow_) {
     next_follow_ = now_ + kBetweenFollows;

@@ -4,8 +4,10 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <rte_ethdev.h>
+#include <rte_lcore.h>
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
+#include <rte_timer.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -22,6 +24,7 @@
 
 #include "nic/dpdk/dpdk_environment.h"
 #include "nic/dpdk/dpdk_transport.h"
+#include "nic/dpdk/driver_timers.h"
 #include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 #include "tests/support/transport_tasks.h"
@@ -357,6 +360,25 @@ TEST_F(DpdkResets, AnotherHardwareAddressAfterItIsTakenOn) {
   ASSERT_TRUE(pair.comes_up());
   EXPECT_TRUE(pair.gets_through(kServer));
   EXPECT_TRUE(pair.gets_through(kClient));
+}
+
+TEST_F(DpdkResets, TimersOfDriversRunWhileATransportIsAskedForPackets) {
+  Pair pair("timer");
+  ASSERT_EQ(rte_timer_subsystem_init(), 0);
+  std::atomic<unsigned> runs = 0;
+  rte_timer timer{};
+  rte_timer_init(&timer);
+  const auto count = [](rte_timer*, void* argument) { ++*static_cast<std::atomic<unsigned>*>(argument); };
+  ASSERT_EQ(rte_timer_reset(&timer, rte_get_timer_hz() / 100, PERIODICAL, rte_lcore_id(), count, &runs), 0);
+  EXPECT_TRUE(wait_for([&] { return pair.step(), runs >= 3; }));
+  EXPECT_EQ(rte_lcore_id(), LCORE_ID_ANY) << "the thread is none of EAL's, as before";
+  {
+    const dpdk::ControlLock lock;  // somebody else makes a device
+    const unsigned before = runs;
+    for (int look = 0; look < 1000; ++look) dpdk::run_driver_timers();
+    EXPECT_EQ(runs, before);
+  }
+  rte_timer_stop_sync(&timer);
 }
 
 }  // namespace
