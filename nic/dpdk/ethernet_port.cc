@@ -54,7 +54,7 @@ EthernetPort::~EthernetPort() {
   if (!open_) return;
   renewal_.wait();
   events_.forget();
-  if (gone()) {
+  if (gone() || events_.removed()) {
     const ControlLock lock;
     rte_eth_dev_owner_unset(id_, owner_);
     gone_devices().insert(name_);

@@ -346,6 +346,15 @@ TEST_F(DpdkResets, ARemovedPortIsGivenUpAndNeverTouchedAgain) {
   EXPECT_EQ(resets, 0u);
 }
 
+TEST_F(DpdkResets, ARemovedPortIsNotClosedEitherWhereTheTaskHasNotLookedSince) {
+  auto pair = std::make_unique<Pair>("unseen");
+  const std::uint16_t port = pair->ends[kServer]->port(0).id();
+  tell(pair->ends[kServer]->port(0), RTE_ETH_EVENT_INTR_RMV);
+  ASSERT_FALSE(pair->ends[kServer]->port(0).gone());
+  pair.reset();
+  EXPECT_TRUE(rte_eth_dev_is_valid_port(port));
+}
+
 // As a virtual function does whose host gives it another address.
 TEST_F(DpdkResets, AnotherHardwareAddressAfterItIsTakenOn) {
   Pair pair("address");
