@@ -21,12 +21,14 @@ class MemoryChanges {
   // For the writer: begin_round(), any number of add(), finish_round(). None of them allocates or waits.
   void begin_round() { begun_.fetch_add(1); }
   void finish_round() { finished_.store(begun_.load()); }
-  void add(std::uint64_t begin, std::uint64_t end) {
+  // `gone`: other memory may be there now, or none; otherwise only the pages are others.
+  void add(std::uint64_t begin, std::uint64_t end, bool gone) {
     const std::uint64_t number = written_.load();
     claimed_.store(number + 1);
     Change& change = changes_[number % kKept];
     change.begin.store(begin);
     change.end.store(end);
+    change.gone.store(gone);
     written_.store(number + 1);
   }
 
@@ -38,8 +40,8 @@ class MemoryChanges {
     // Whether take() may have something to report; a single load.
     bool behind() const { return changes_->begun_.load(std::memory_order_acquire) != round_; }
 
-    // Calls `changed(begin, end)` for every change made before this call; begin 0 and end UINT64_MAX mean that anything
-    // may have changed. `wait()` is called repeatedly while a round is being written.
+    // Calls `changed(begin, end, gone)` for every change made before this call; begin 0 and end UINT64_MAX mean that
+    // anything may have changed. `wait()` is called repeatedly while a round is being written.
     template <typename Wait, typename Changed>
     void take(Wait wait, Changed changed) {
       const std::uint64_t round = changes_->begun_.load();
@@ -48,11 +50,12 @@ class MemoryChanges {
       for (const std::uint64_t end = changes_->written_.load(); next_ != end; ++next_) {
         const Change& change = changes_->changes_[next_ % kKept];
         const std::uint64_t from = change.begin.load(), to = change.end.load();
+        const bool gone = change.gone.load();
         if (changes_->claimed_.load() - next_ > kKept) {  // overwritten, perhaps while it was read
           next_ = end;
-          return changed(std::uint64_t{0}, UINT64_MAX);
+          return changed(std::uint64_t{0}, UINT64_MAX, true);
         }
-        changed(from, to);
+        changed(from, to, gone);
       }
     }
 
@@ -65,6 +68,7 @@ class MemoryChanges {
  private:
   struct Change {
     std::atomic<std::uint64_t> begin{0}, end{0};
+    std::atomic<bool> gone{false};
   };
   alignas(64) std::atomic<std::uint64_t> begun_{0};  // rounds
   std::atomic<std::uint64_t> finished_{0};

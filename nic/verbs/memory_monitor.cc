@@ -4,6 +4,7 @@
 #include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
@@ -19,6 +20,7 @@
 
 #include "dataplane/base/cancellation.h"
 #include "nic/verbs/memory_kind.h"
+#include "nic/verbs/watched_ranges.h"
 
 namespace openlapi::verbs {
 namespace {
@@ -34,11 +36,14 @@ class UserfaultMonitor final : public MemoryMonitor {
   bool start(std::string& reason);
 
   const MemoryChanges& changes() const override { return changes_; }
-  bool watch(std::uint64_t begin, std::uint64_t end) override;
+  WatchedRange watch(std::uint64_t begin, std::uint64_t end) override;
+  void unwatch(const WatchedRange& range) override;
   bool settled() override;
 
  private:
   bool register_pages(std::uint64_t begin, std::uint64_t end);
+  void remove(std::uint64_t begin, std::uint64_t end);
+  void take_changes();
   void run();
   void note(const uffd_msg& event);
 
@@ -49,6 +54,9 @@ class UserfaultMonitor final : public MemoryMonitor {
   void* own_page_ = MAP_FAILED;  // watched, never changed: what settled() asks about
   std::size_t page_ = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   std::thread reader_;
+  std::mutex mutex_;  // of what follows; the reader never takes it
+  WatchedRanges watched_;
+  MemoryChanges::Reader own_changes_{changes_};
 };
 
 UserfaultMonitor::~UserfaultMonitor() {
@@ -105,9 +113,44 @@ bool UserfaultMonitor::register_pages(std::uint64_t begin, std::uint64_t end) {
 
 // Memory that is shared, or comes from a file, can also lose its pages by a change of the file, of which there is no
 // event. The kind is asked for afterwards: a mapping that came in between would have made an event.
-bool UserfaultMonitor::watch(std::uint64_t begin, std::uint64_t end) {
+WatchedRange UserfaultMonitor::watch(std::uint64_t begin, std::uint64_t end) {
   const CancellationOff off;
-  return getpid() == owner_ && register_pages(begin, end) && is_private_anonymous(begin, end);
+  if (getpid() != owner_) return {};
+  const std::lock_guard guard(mutex_);
+  take_changes();
+  const bool registered = register_pages(begin, end);
+  // With too many mappings the kernel stops midway; other refusals come before it begins.
+  if (!registered && errno != ENOMEM) return {};
+  watched_.add(begin, end);
+  if (registered && is_private_anonymous(begin, end)) return {begin, end};
+  remove(begin, end);
+  return {};
+}
+
+// The descriptor of a forked child would stop the watch in its parent.
+void UserfaultMonitor::unwatch(const WatchedRange& range) {
+  const CancellationOff off;
+  if (getpid() != owner_) return;
+  const std::lock_guard guard(mutex_);
+  take_changes();
+  remove(range.begin, range.end);
+}
+
+// Memory that was moved elsewhere is watched there without a user, until it is unmapped or a range of it was used: its
+// mapping is one with none of its neighbours, but it is not split.
+void UserfaultMonitor::remove(std::uint64_t begin, std::uint64_t end) {
+  watched_.remove(begin, end, [&](std::uint64_t from, std::uint64_t to) {
+    uffdio_range range{.start = from, .len = to - from};
+    ioctl(events_, UFFDIO_UNREGISTER, &range);  // refused only if another thread is unmapping it
+  });
+}
+
+void UserfaultMonitor::take_changes() {
+  if (!own_changes_.behind()) return;
+  own_changes_.take([] { sched_yield(); },
+                    [&](std::uint64_t begin, std::uint64_t end, bool gone) {
+                      if (gone) watched_.lose(begin, end);
+                    });
 }
 
 // To make a page writable that always was changes nothing, but the kernel refuses it while watched memory is changing.
@@ -133,10 +176,10 @@ void UserfaultMonitor::run() {
 
 void UserfaultMonitor::note(const uffd_msg& event) {
   if (event.event == UFFD_EVENT_UNMAP || event.event == UFFD_EVENT_REMOVE) {
-    changes_.add(event.arg.remove.start, event.arg.remove.end);
+    changes_.add(event.arg.remove.start, event.arg.remove.end, event.event == UFFD_EVENT_UNMAP);
   } else if (event.event == UFFD_EVENT_REMAP) {
-    changes_.add(event.arg.remap.from, event.arg.remap.from + event.arg.remap.len);
-    changes_.add(event.arg.remap.to, event.arg.remap.to + event.arg.remap.len);
+    changes_.add(event.arg.remap.from, event.arg.remap.from + event.arg.remap.len, true);
+    changes_.add(event.arg.remap.to, event.arg.remap.to + event.arg.remap.len, true);
   }
 }
 

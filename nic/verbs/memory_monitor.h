@@ -20,15 +20,26 @@
 
 namespace openlapi::verbs {
 
+// Whole pages; empty: none.
+struct WatchedRange {
+  std::uint64_t begin = 0, end = 0;
+  explicit operator bool() const { return end != begin; }
+};
+
 class MemoryMonitor {
  public:
   virtual ~MemoryMonitor() = default;
 
   virtual const MemoryChanges& changes() const = 0;
 
-  // From now on changes() reports what happens to these whole pages, as long as they are mapped. False: not possible
-  // (memory of a file, memory that another library watches, memory that is not mapped).
-  virtual bool watch(std::uint64_t begin, std::uint64_t end) = 0;
+  // From now on changes() reports what happens to these whole pages, as long as they are mapped and until unwatch() of
+  // what is returned. Empty: not possible (memory of a file, memory that another library watches, memory that is not
+  // mapped).
+  virtual WatchedRange watch(std::uint64_t begin, std::uint64_t end) = 0;
+
+  // Once for each watch(). Where nobody else watches this memory, and it was not unmapped meanwhile, the kernel makes
+  // its mapping one with its neighbours again.
+  virtual void unwatch(const WatchedRange& range) = 0;
 
   // False: another thread is changing watched memory, or has just done so, and changes() may not report it yet. One
   // system call.

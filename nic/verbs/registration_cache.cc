@@ -21,6 +21,7 @@ RegistrationCache::RegistrationCache(Registrar& registrar, MemoryMonitor* monito
 RegistrationCache::~RegistrationCache() {
   for (Entry& entry : all_) {
     if (entry.listed || entry.uses != 0) registrar_.remove(entry.region);
+    if (entry.listed) monitor_->unwatch(entry.watched);
   }
 }
 
@@ -90,7 +91,7 @@ RegistrationCache::Entry* RegistrationCache::lookup(std::uint64_t begin, std::ui
 // The memory is watched before the adapter takes the pages, and the changes since then are looked at when the entry is
 // listed already: none is missed.
 RegistrationCache::Entry* RegistrationCache::make(std::uint64_t begin, std::uint64_t end, bool writable) {
-  const bool watched = monitor_ != nullptr && monitor_->watch(begin, end);
+  const WatchedRange watched = monitor_ != nullptr ? monitor_->watch(begin, end) : WatchedRange{};
   Entry& entry = new_entry();
   entry.begin = begin;
   entry.end = end;
@@ -101,6 +102,7 @@ RegistrationCache::Entry* RegistrationCache::make(std::uint64_t begin, std::uint
     done = register_range(entry);
   }
   if (!done) {
+    if (watched) monitor_->unwatch(watched);
     free_.push_back(entry.number);
     ++counters_.refused;
     return nullptr;
@@ -109,6 +111,7 @@ RegistrationCache::Entry* RegistrationCache::make(std::uint64_t begin, std::uint
   bytes_ += end - begin;
   entry.uses = 1;
   if (watched) {
+    entry.watched = watched;
     list(entry);
     settle();
   } else {
@@ -166,6 +169,7 @@ void RegistrationCache::unlist(Entry& entry) {
   begins_.erase(begins_.begin() + offset);
   places_.erase(places_.begin() + offset);
   entry.listed = false;
+  monitor_->unwatch(entry.watched);
   drop_if_unused(entry);
 }
 
@@ -190,7 +194,7 @@ std::uint64_t RegistrationCache::evict_one() {
 }
 
 void RegistrationCache::take_changes() {
-  reader_->take([] { sched_yield(); }, [&](std::uint64_t begin, std::uint64_t end) { invalidate(begin, end); });
+  reader_->take([] { sched_yield(); }, [&](std::uint64_t begin, std::uint64_t end, bool) { invalidate(begin, end); });
 }
 
 void RegistrationCache::invalidate(std::uint64_t begin, std::uint64_t end) {

@@ -5,8 +5,8 @@
 // they have the same order by begin and by end, and only the last one that begins before a range can cover it. Entries
 // are not merged: memory that is used piece by piece would be registered anew for every piece. An entry is deregistered
 // when it is neither listed nor in use. When there are too many entries or bytes, the least recently used ones go;
-// those in use may exceed the limit. An entry is listed only if a monitor watches its memory; without a monitor nothing
-// is kept beyond its use. Not thread-safe: belongs to one transport.
+// those in use may exceed the limit. An entry is listed only if a monitor watches its memory, and as long as it does;
+// without a monitor nothing is kept beyond its use. Not thread-safe: belongs to one transport.
 #pragma once
 
 #include <cstddef>
@@ -58,6 +58,7 @@ class RegistrationCache {
   struct Entry {
     std::uint64_t begin = 0, end = 0;  // whole pages
     Registrar::Region region;
+    WatchedRange watched;  // while it is listed
     bool writable = false;
     bool listed = false;           // can be found
     bool changed = false;          // the process changed the memory

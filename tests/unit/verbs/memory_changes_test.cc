@@ -15,13 +15,13 @@ using Ranges = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
 Ranges take(MemoryChanges::Reader& reader) {
   Ranges ranges;
   reader.take([] { std::this_thread::yield(); },
-              [&](std::uint64_t begin, std::uint64_t end) { ranges.emplace_back(begin, end); });
+              [&](std::uint64_t begin, std::uint64_t end, bool) { ranges.emplace_back(begin, end); });
   return ranges;
 }
 
 void add(MemoryChanges& changes, std::uint64_t begin, std::uint64_t end) {
   changes.begin_round();
-  changes.add(begin, end);
+  changes.add(begin, end, begin % 2 == 0);
   changes.finish_round();
 }
 
@@ -39,6 +39,21 @@ TEST(MemoryChanges, EachReaderIsToldWhatChangedSinceItBegan) {
   add(changes, 7, 8);
   EXPECT_EQ(take(one), (Ranges{{7, 8}}));
   EXPECT_EQ(take(other), (Ranges{{3, 4}, {5, 6}, {7, 8}}));
+}
+
+TEST(MemoryChanges, WhatIsGoneIsToldApartFromWhatWasEmptied) {
+  MemoryChanges changes;
+  MemoryChanges::Reader reader(changes);
+  std::vector<bool> gone;
+  const auto look = [&] { reader.take([] {}, [&](std::uint64_t, std::uint64_t, bool one) { gone.push_back(one); }); };
+  add(changes, 1, 2);
+  add(changes, 2, 3);
+  look();
+  EXPECT_EQ(gone, (std::vector<bool>{false, true}));
+  gone.clear();
+  for (std::uint64_t i = 0; i <= MemoryChanges::kKept; ++i) add(changes, 1, 2);
+  look();
+  EXPECT_EQ(gone, (std::vector<bool>{true})) << "nobody knows";
 }
 
 TEST(MemoryChanges, ALateReaderIsToldThatAllMayHaveChanged) {
@@ -60,10 +75,10 @@ TEST(MemoryChanges, AReaderWaitsForTheRoundThatHasBegun) {
   Ranges ranges;
   reader.take(
       [&] {
-        changes.add(1, 2);
+        changes.add(1, 2, false);
         changes.finish_round();
       },
-      [&](std::uint64_t begin, std::uint64_t end) { ranges.emplace_back(begin, end); });
+      [&](std::uint64_t begin, std::uint64_t end, bool) { ranges.emplace_back(begin, end); });
   EXPECT_EQ(ranges, (Ranges{{1, 2}}));
 }
 

@@ -15,6 +15,7 @@
 #include <functional>
 #include <thread>
 
+#include "dataplane/base/process_maps.h"
 #include "nic/verbs/registration_cache.h"
 #include "tests/support/sanitizers.h"
 
@@ -40,6 +41,15 @@ char* map(std::size_t bytes, void* where = nullptr, int more = 0) {
   EXPECT_NE(memory, MAP_FAILED);
   std::memset(memory, 1, bytes);
   return static_cast<char*>(memory);
+}
+
+std::size_t mappings() {
+  std::size_t count = 0;
+  each_mapping([&](const Mapping&) {
+    ++count;
+    return true;
+  });
+  return count;
 }
 
 class MonitorTest : public testing::Test {
@@ -195,13 +205,67 @@ TEST_F(MonitorTest, WhatCanLoseItsPagesSecretlyIsNotKept) {
   const int file = memfd_create("monitor", MFD_CLOEXEC);
   ASSERT_EQ(ftruncate(file, static_cast<off_t>(kBytes)), 0);
   for (const int flags : {MAP_SHARED, MAP_PRIVATE}) {
-    void* const memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, flags, file, 0);
-    const std::uint32_t key = use(memory, kBytes);
-    EXPECT_NE(use(memory, kBytes), key);
+    char* const memory = static_cast<char*>(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, flags, file, 0));
+    const std::size_t before = mappings();
+    const std::uint32_t key = use(memory + kPage, kPage);
+    EXPECT_NE(use(memory + kPage, kPage), key);
+    EXPECT_EQ(mappings(), before);
     munmap(memory, kBytes);
   }
   EXPECT_EQ(registrar.removed, registrar.made);
   close(file);
+}
+
+// Of one mapping every second page is used. What of it leaves the cache must not stay a mapping of its own: the kernel
+// allows a process 65,530.
+TEST_F(MonitorTest, MappingsDoNotStaySplit) {
+  constexpr std::size_t kUsed = 500, kLimit = 10, kOthers = 20;  // the C library may map some for itself
+  char* const memory = map(2 * kUsed * kPage);
+  const std::size_t before = mappings();
+  {
+    RegistrationCache small(registrar, monitor.get(), {.entries = kLimit});
+    RegistrationCache other(registrar, monitor.get(), {.entries = kLimit});
+    for (std::size_t i = 0; i < kUsed; ++i) {
+      for (RegistrationCache* one : {&small, &other}) one->release(*one->acquire(memory + 2 * i * kPage, kPage, true));
+    }
+    const std::size_t last = 2 * (kUsed - 1) * kPage;
+    EXPECT_GE(mappings(), before + 2 * kLimit - 1) << "nothing was watched";
+    EXPECT_LE(mappings(), before + 2 * kLimit + kOthers);
+    RegistrationCache::Entry* const entry = small.acquire(memory + last, kPage, true);
+    const std::uint32_t key = entry->region.local_key;
+    small.release(*entry);
+    for (std::size_t i = 0; i < kLimit; ++i) other.release(*other.acquire(memory + 2 * i * kPage, kPage, true));
+    ASSERT_EQ(madvise(memory + last, kPage, MADV_DONTNEED), 0);
+    RegistrationCache::Entry* const again = small.acquire(memory + last, kPage, true);
+    EXPECT_NE(again->region.local_key, key) << "what one cache let go of was still watched for the other";
+    small.release(*again);
+  }
+  EXPECT_LE(mappings(), before + kOthers);
+  munmap(memory, 2 * kUsed * kPage);
+}
+
+TEST_F(MonitorTest, EmptiedMemoryIsNoLongerWatched) {
+  constexpr std::size_t kUsed = 200, kOthers = 20;
+  char* const memory = map(2 * kUsed * kPage);
+  const std::size_t before = mappings();
+  for (std::size_t i = 0; i < kUsed; ++i) use(memory + 2 * i * kPage, kPage);
+  ASSERT_EQ(madvise(memory, 2 * kUsed * kPage, MADV_DONTNEED), 0);
+  cache.settle();
+  EXPECT_EQ(cache.counters().invalidated, kUsed);
+  EXPECT_LE(mappings(), before + kOthers);
+  munmap(memory, 2 * kUsed * kPage);
+}
+
+// The kernel moves only what is one mapping.
+TEST_F(MonitorTest, MemoryThatIsNoLongerKeptCanBeMoved) {
+  char* memory = map(kBytes);
+  {
+    RegistrationCache short_lived(registrar, monitor.get(), {});
+    short_lived.release(*short_lived.acquire(memory + kPage, kPage, true));
+  }
+  void* const moved = mremap(memory, kBytes, 2 * kBytes, MREMAP_MAYMOVE);
+  ASSERT_NE(moved, MAP_FAILED);
+  munmap(moved, 2 * kBytes);
 }
 
 TEST_F(MonitorTest, MemoryThatWasNeverTouchedCanBeUsedByTheKernel) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace openlapi::verbs {
 namespace {
@@ -45,7 +46,16 @@ class FakeRegistrar final : public Registrar {
 class FakeMonitor final : public MemoryMonitor {
  public:
   const MemoryChanges& changes() const override { return log; }
-  bool watch(std::uint64_t begin, std::uint64_t) override { return begin < unwatchable_from; }
+  WatchedRange watch(std::uint64_t begin, std::uint64_t end) override {
+    if (begin >= unwatchable_from) return {};
+    watched.emplace(begin - widened, end + widened);
+    return {begin - widened, end + widened};
+  }
+  void unwatch(const WatchedRange& range) override {
+    const auto found = watched.find({range.begin, range.end});
+    ASSERT_NE(found, watched.end()) << "not watched";
+    watched.erase(found);
+  }
   bool settled() override {
     if (unsettled == 0) return true;
     if (--unsettled == 0 && at_last) at_last();
@@ -53,12 +63,14 @@ class FakeMonitor final : public MemoryMonitor {
   }
   void change(std::uint64_t begin, std::uint64_t end) {
     log.begin_round();
-    log.add(begin * kPage, end * kPage);
+    log.add(begin * kPage, end * kPage, true);
     log.finish_round();
   }
 
   MemoryChanges log;
   std::uint64_t unwatchable_from = UINT64_MAX;
+  std::uint64_t widened = 0;  // bytes more on each side than was asked for
+  std::multiset<std::pair<std::uint64_t, std::uint64_t>> watched;
   int unsettled = 0;
   std::function<void()> at_last;
 };
@@ -138,6 +150,8 @@ TEST_F(CacheTest, TheLeastRecentlyUsedIdleEntryLeaves) {
   EXPECT_EQ(registrar.live.count(keys[0]), 1u) << "used again lately";
   EXPECT_EQ(registrar.live.count(used->region.local_key), 1u) << "in use";
   cache.release(*used);
+  EXPECT_EQ(monitor.watched.size(), 8u);
+  EXPECT_FALSE(monitor.watched.contains({0x104 * kPage, 0x105 * kPage})) << "what was evicted";
 }
 
 TEST_F(CacheTest, BytesAreBounded) {
@@ -171,6 +185,7 @@ TEST_F(CacheTest, WhatTheAdapterRefusesLeavesNothing) {
   EXPECT_EQ(acquire(10, 1), nullptr);
   EXPECT_EQ(acquire(10, 1, false), nullptr);
   EXPECT_EQ(cache.entries(), 0u);
+  EXPECT_TRUE(monitor.watched.empty());
   registrar.refuse = false;
   EXPECT_NE(use(10, 1), 0u);
 }
@@ -204,6 +219,18 @@ TEST_F(CacheTest, ChangedMemoryIsRegisteredAgain) {
   monitor.change(0, 0x100000);
   cache.settle();
   EXPECT_TRUE(registrar.live.empty()) << "pages of memory that is gone are given back";
+}
+
+TEST_F(CacheTest, MoreMayBeWatchedThanWasAskedFor) {
+  monitor.widened = 2 * kPage;
+  use(10, 10);
+  EXPECT_TRUE(monitor.watched.contains({8 * kPage, 22 * kPage}));
+  monitor.change(8, 10);
+  use(10, 10);
+  EXPECT_EQ(cache.counters().invalidated, 0u) << "beside the entry";
+  monitor.change(10, 11);
+  cache.settle();
+  EXPECT_TRUE(monitor.watched.empty());
 }
 
 TEST_F(CacheTest, ChangedMemoryStaysRegisteredForWhoUsesIt) {
@@ -285,8 +312,10 @@ TEST_F(CacheTest, AllIsDeregisteredAtTheEnd) {
     RegistrationCache short_lived(registrar, &monitor, {});
     short_lived.release(*short_lived.acquire(reinterpret_cast<void*>(kPage), kPage, true));
     EXPECT_EQ(registrar.live.size(), 1u);
+    EXPECT_EQ(monitor.watched.size(), 1u);
   }
   EXPECT_TRUE(registrar.live.empty());
+  EXPECT_TRUE(monitor.watched.empty());
 }
 
 // Against a plain model: what is found covers the range, and is no older than the range's last change.
@@ -319,6 +348,7 @@ TEST_F(CacheTest, RandomUseNeverFindsWhatHasChanged) {
     }
     ASSERT_EQ(registrar.live.size(), cache.entries());
     ASSERT_LE(cache.entries(), 8u + used.size());
+    ASSERT_LE(monitor.watched.size(), cache.entries());
   }
   for (RegistrationCache::Entry* entry : used) cache.release(*entry);
 }

@@ -1,0 +1,99 @@
+#include "nic/verbs/watched_ranges.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <utility>
+#include <vector>
+
+namespace openlapi::verbs {
+namespace {
+
+using Ranges = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+
+Ranges remove(WatchedRanges& watched, std::uint64_t begin, std::uint64_t end) {
+  Ranges ended;
+  watched.remove(begin, end, [&](std::uint64_t from, std::uint64_t to) { ended.emplace_back(from, to); });
+  return ended;
+}
+
+TEST(WatchedRanges, WhatHasNoUserAnyMoreEnds) {
+  WatchedRanges watched;
+  watched.add(10, 20);
+  watched.add(15, 30);
+  watched.add(40, 50);
+  EXPECT_EQ(remove(watched, 10, 20), (Ranges{{10, 15}}));
+  EXPECT_EQ(remove(watched, 15, 30), (Ranges{{15, 30}}));
+  EXPECT_EQ(watched.pieces(), 1u);
+  watched.add(40, 50);
+  EXPECT_EQ(remove(watched, 40, 50), Ranges());
+  EXPECT_EQ(remove(watched, 40, 50), (Ranges{{40, 50}}));
+  EXPECT_EQ(watched.pieces(), 0u);
+}
+
+TEST(WatchedRanges, WhatIsGoneIsNotTouched) {
+  WatchedRanges watched;
+  watched.add(10, 20);
+  watched.lose(12, 14);
+  watched.lose(18, 40);
+  EXPECT_EQ(remove(watched, 10, 20), (Ranges{{10, 12}, {14, 18}}));
+  watched.add(10, 20);
+  watched.lose(0, UINT64_MAX);
+  watched.add(15, 25);  // there is other memory now
+  EXPECT_EQ(remove(watched, 10, 20), Ranges());
+  EXPECT_EQ(remove(watched, 15, 25), (Ranges{{15, 25}}));
+}
+
+TEST(WatchedRanges, NeighboursOfWhichTheSameIsKnownAreOne) {
+  WatchedRanges watched;
+  watched.add(0, 1000);
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    watched.add(10 * i, 10 * i + 5);
+    watched.lose(10 * i, 10 * i + 5);
+    watched.add(10 * i, 10 * i + 5);
+    remove(watched, 10 * i, 10 * i + 5);
+    remove(watched, 10 * i, 10 * i + 5);
+  }
+  EXPECT_EQ(watched.pieces(), 1u);
+}
+
+// Against a model that knows each page.
+TEST(WatchedRanges, RandomUse) {
+  struct Page {
+    int users = 0;
+    bool present = false;
+  };
+  std::array<Page, 64> pages;
+  WatchedRanges watched;
+  Ranges used;
+  std::uint64_t seed = 1;
+  const auto random = [&](std::uint64_t below) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (seed >> 33) % below;
+  };
+  for (int step = 0; step < 50'000; ++step) {
+    const std::uint64_t begin = random(63), end = begin + 1 + random(64 - begin - 1);
+    const std::uint64_t what = random(5);
+    if (what < 2 && used.size() < 20) {
+      watched.add(begin, end);
+      used.emplace_back(begin, end);
+      for (std::uint64_t i = begin; i < end; ++i) pages[i] = {pages[i].users + 1, true};
+    } else if (what == 2) {
+      watched.lose(begin, end);
+      for (std::uint64_t i = begin; i < end; ++i) pages[i].present = false;
+    } else if (!used.empty()) {
+      const std::size_t which = random(used.size());
+      const auto [from, to] = used[which];
+      used.erase(used.begin() + static_cast<std::ptrdiff_t>(which));
+      std::array<bool, 64> expected{}, told{};
+      for (std::uint64_t i = from; i < to; ++i) expected[i] = --pages[i].users == 0 && pages[i].present;
+      for (const auto& [first, last] : remove(watched, from, to)) {
+        for (std::uint64_t i = first; i < last; ++i) told[i] = true;
+      }
+      ASSERT_EQ(told, expected) << "step " << step;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace openlapi::verbs
