@@ -1,20 +1,53 @@
 #include "nic/verbs/memory_kind.h"
 
-namespace openlapi::verbs {
+#include <sys/auxv.h>
 
-void PrivateMemoryScan::take(const Mapping& mapping) {
-  if (over() || mapping.end <= next_) return;
-  refused_ = mapping.begin > next_ || mapping.shared || mapping.inode != 0;
-  if (!refused_) next_ = mapping.end;
+#include <algorithm>
+
+namespace openlapi::verbs {
+namespace {
+
+// MAP_ANONYMOUS with MAP_HUGETLB has a file that nothing else refers to, whose pages never become those of a private
+// mapping. Files of memfd_create() and of mounted file systems have other names.
+bool is_huge(const Mapping& mapping) { return mapping.name == "/anon_hugepage (deleted)"; }
+
+}  // namespace
+
+// The kernel tells where the program's headers are in memory.
+FileIdentity program_file() {
+  const std::uint64_t headers = getauxval(AT_PHDR);
+  FileIdentity found;
+  each_mapping([&](const Mapping& mapping) {
+    if (!mapping.contains(headers)) return true;
+    found = {mapping.device, mapping.inode};
+    return false;
+  });
+  return found;
 }
 
-bool is_private_anonymous(std::uint64_t begin, std::uint64_t end) {
-  PrivateMemoryScan scan(begin, end);
+void WatchableMemoryScan::take(const Mapping& mapping) {
+  if (over() || mapping.end <= next_) return;
+  refused_ = mapping.begin > next_ || !watchable(mapping);
+  if (refused_) return;
+  next_ = mapping.end;
+  if (!is_huge(mapping)) return;
+  widened_.begin = std::min(widened_.begin, mapping.begin);
+  widened_.end = std::max(widened_.end, mapping.end);
+}
+
+bool WatchableMemoryScan::watchable(const Mapping& mapping) const {
+  if (mapping.shared) return false;
+  const bool program = mapping.inode == program_.inode && mapping.device == program_.device;
+  return mapping.inode == 0 || program || is_huge(mapping);
+}
+
+std::optional<PageRange> watchable_memory(const PageRange& range, const FileIdentity& program) {
+  WatchableMemoryScan scan(range.begin, range.end, program);
   each_mapping([&](const Mapping& mapping) {
     scan.take(mapping);
     return !scan.over();
   });
-  return scan.covered();
+  return scan.covered() ? std::optional(scan.widened()) : std::nullopt;
 }
 
 }  // namespace openlapi::verbs

@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <thread>
 
@@ -27,6 +28,19 @@ namespace {
 
 constexpr std::uint64_t kFeatures =
     UFFD_FEATURE_EVENT_UNMAP | UFFD_FEATURE_EVENT_REMAP | UFFD_FEATURE_EVENT_REMOVE | UFFD_FEATURE_PAGEFAULT_FLAG_WP;
+// UFFD_FEATURE_WP_ASYNC, Linux 6.7: mappings of files can be watched in write-protect mode, too.
+constexpr std::uint64_t kWithFiles = 1u << 15;
+
+// The kernel refuses features that it does not know.
+bool agree_on_features(int events) {
+  for (const std::uint64_t features : {kFeatures | kWithFiles, kFeatures}) {
+    uffdio_api wanted{};
+    wanted.api = UFFD_API;
+    wanted.features = features;
+    if (ioctl(events, UFFDIO_API, &wanted) == 0) return true;
+  }
+  return false;
+}
 
 class UserfaultMonitor final : public MemoryMonitor {
  public:
@@ -36,13 +50,14 @@ class UserfaultMonitor final : public MemoryMonitor {
   bool start(std::string& reason);
 
   const MemoryChanges& changes() const override { return changes_; }
-  WatchedRange watch(std::uint64_t begin, std::uint64_t end) override;
-  void unwatch(const WatchedRange& range) override;
+  PageRange watch(std::uint64_t begin, std::uint64_t end) override;
+  void unwatch(const PageRange& range) override;
   bool settled() override;
 
  private:
   bool register_pages(std::uint64_t begin, std::uint64_t end);
-  void remove(std::uint64_t begin, std::uint64_t end);
+  bool try_pages(const PageRange& range);
+  void remove(const PageRange& range);
   void take_changes();
   void run();
   void note(const uffd_msg& event);
@@ -54,6 +69,7 @@ class UserfaultMonitor final : public MemoryMonitor {
   void* own_page_ = MAP_FAILED;  // watched, never changed: what settled() asks about
   std::size_t page_ = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   std::thread reader_;
+  const FileIdentity program_ = program_file();
   std::mutex mutex_;  // of what follows; the reader never takes it
   WatchedRanges watched_;
   MemoryChanges::Reader own_changes_{changes_};
@@ -80,10 +96,7 @@ bool UserfaultMonitor::start(std::string& reason) {
   events_ = static_cast<int>(syscall(SYS_userfaultfd, kFlags | UFFD_USER_MODE_ONLY));
   if (events_ < 0 && errno == EINVAL) events_ = static_cast<int>(syscall(SYS_userfaultfd, kFlags));
   if (events_ < 0) return refuse("userfaultfd");
-  uffdio_api wanted{};
-  wanted.api = UFFD_API;
-  wanted.features = kFeatures;
-  if (ioctl(events_, UFFDIO_API, &wanted) != 0) return refuse("userfaultfd does not tell of unmapped memory");
+  if (!agree_on_features(events_)) return refuse("userfaultfd does not tell of unmapped memory");
   own_page_ = mmap(nullptr, page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   const auto address = reinterpret_cast<std::uintptr_t>(own_page_);
   if (own_page_ == MAP_FAILED || !register_pages(address, address + page_)) {
@@ -111,37 +124,41 @@ bool UserfaultMonitor::register_pages(std::uint64_t begin, std::uint64_t end) {
   return ioctl(events_, UFFDIO_REGISTER, &request) == 0;
 }
 
-// Memory that is shared, or comes from a file, can also lose its pages by a change of the file, of which there is no
-// event. The kind is asked for afterwards: a mapping that came in between would have made an event.
-WatchedRange UserfaultMonitor::watch(std::uint64_t begin, std::uint64_t end) {
+// The kind is asked for first, since some mappings stay split once a part of them was watched, and of SysV segments the
+// number of attachments shows it. Whoever may use this memory does not let it become another kind meanwhile.
+PageRange UserfaultMonitor::watch(std::uint64_t begin, std::uint64_t end) {
   const CancellationOff off;
   if (getpid() != owner_) return {};
   const std::lock_guard guard(mutex_);
   take_changes();
-  const bool registered = register_pages(begin, end);
+  const std::optional<PageRange> range = watchable_memory({begin, end}, program_);
+  return range && try_pages(*range) ? *range : PageRange{};
+}
+
+bool UserfaultMonitor::try_pages(const PageRange& range) {
+  const bool done = register_pages(range.begin, range.end);
   // With too many mappings the kernel stops midway; other refusals come before it begins.
-  if (!registered && errno != ENOMEM) return {};
-  watched_.add(begin, end);
-  if (registered && is_private_anonymous(begin, end)) return {begin, end};
-  remove(begin, end);
-  return {};
+  if (!done && errno != ENOMEM) return false;
+  watched_.add(range.begin, range.end);
+  if (!done) remove(range);
+  return done;
 }
 
 // The descriptor of a forked child would stop the watch in its parent.
-void UserfaultMonitor::unwatch(const WatchedRange& range) {
+void UserfaultMonitor::unwatch(const PageRange& range) {
   const CancellationOff off;
   if (getpid() != owner_) return;
   const std::lock_guard guard(mutex_);
   take_changes();
-  remove(range.begin, range.end);
+  remove(range);
 }
 
 // Memory that was moved elsewhere is watched there without a user, until it is unmapped or a range of it was used: its
 // mapping is one with none of its neighbours, but it is not split.
-void UserfaultMonitor::remove(std::uint64_t begin, std::uint64_t end) {
-  watched_.remove(begin, end, [&](std::uint64_t from, std::uint64_t to) {
-    uffdio_range range{.start = from, .len = to - from};
-    ioctl(events_, UFFDIO_UNREGISTER, &range);  // refused only if another thread is unmapping it
+void UserfaultMonitor::remove(const PageRange& range) {
+  watched_.remove(range.begin, range.end, [&](std::uint64_t from, std::uint64_t to) {
+    uffdio_range pages{.start = from, .len = to - from};
+    ioctl(events_, UFFDIO_UNREGISTER, &pages);  // refused only if another thread is unmapping it
   });
 }
 

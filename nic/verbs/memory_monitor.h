@@ -9,7 +9,8 @@
 // - On-demand paging exists on few adapters and not on soft-RoCE.
 // Ranges are registered in write-protect mode but never protected, so there are no page faults to serve, and system
 // calls into watched memory work. An ordinary user may have such a descriptor since Linux 5.11; seccomp filters in
-// containers may forbid it.
+// containers may forbid it. Anonymous huge pages (MAP_HUGETLB) can be watched since Linux 5.19, the program's variables
+// with values (.data) since 6.7; those without (.bss) and transparent huge pages are as ordinary memory.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +18,9 @@
 #include <string>
 
 #include "nic/verbs/memory_changes.h"
+#include "nic/verbs/memory_kind.h"
 
 namespace openlapi::verbs {
-
-// Whole pages; empty: none.
-struct WatchedRange {
-  std::uint64_t begin = 0, end = 0;
-  explicit operator bool() const { return end != begin; }
-};
 
 class MemoryMonitor {
  public:
@@ -32,14 +28,14 @@ class MemoryMonitor {
 
   virtual const MemoryChanges& changes() const = 0;
 
-  // From now on changes() reports what happens to these whole pages, as long as they are mapped and until unwatch() of
-  // what is returned. Empty: not possible (memory of a file, memory that another library watches, memory that is not
-  // mapped).
-  virtual WatchedRange watch(std::uint64_t begin, std::uint64_t end) = 0;
+  // From now on changes() reports what happens to these pages, and to others of what is returned, as long as they are
+  // mapped and until unwatch() of it. Empty: not possible (kinds of memory of which the kernel does not tell all,
+  // memory_kind.h; memory that another library watches; memory that is not mapped).
+  virtual PageRange watch(std::uint64_t begin, std::uint64_t end) = 0;
 
   // Once for each watch(). Where nobody else watches this memory, and it was not unmapped meanwhile, the kernel makes
   // its mapping one with its neighbours again.
-  virtual void unwatch(const WatchedRange& range) = 0;
+  virtual void unwatch(const PageRange& range) = 0;
 
   // False: another thread is changing watched memory, or has just done so, and changes() may not report it yet. One
   // system call.

@@ -91,7 +91,7 @@ RegistrationCache::Entry* RegistrationCache::lookup(std::uint64_t begin, std::ui
 // The memory is watched before the adapter takes the pages, and the changes since then are looked at when the entry is
 // listed already: none is missed.
 RegistrationCache::Entry* RegistrationCache::make(std::uint64_t begin, std::uint64_t end, bool writable) {
-  const WatchedRange watched = monitor_ != nullptr ? monitor_->watch(begin, end) : WatchedRange{};
+  const PageRange watched = monitor_ != nullptr ? monitor_->watch(begin, end) : PageRange{};
   Entry& entry = new_entry();
   entry.begin = begin;
   entry.end = end;

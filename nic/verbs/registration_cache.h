@@ -58,7 +58,7 @@ class RegistrationCache {
   struct Entry {
     std::uint64_t begin = 0, end = 0;  // whole pages
     Registrar::Region region;
-    WatchedRange watched;  // while it is listed
+    PageRange watched;  // while it is listed
     bool writable = false;
     bool listed = false;           // can be found
     bool changed = false;          // the process changed the memory

@@ -5,11 +5,14 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 #include <signal.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -41,6 +44,16 @@ char* map(std::size_t bytes, void* where = nullptr, int more = 0) {
   EXPECT_NE(memory, MAP_FAILED);
   std::memset(memory, 1, bytes);
   return static_cast<char*>(memory);
+}
+
+// The program's own, with values and without: more than a page each.
+char data[8 << 12] = {1};
+char zeroes[8 << 12];
+
+// The first whole page.
+char* page_of(char* variable) {
+  const auto address = reinterpret_cast<std::uintptr_t>(variable);
+  return variable + (kPage - address % kPage) % kPage;
 }
 
 std::size_t mappings() {
@@ -201,15 +214,85 @@ TEST_F(MonitorTest, TheHeapsEndThatIsGivenBack) {
   EXPECT_EQ(sbrk(0), before);
 }
 
+TEST_F(MonitorTest, VariablesOfTheProgram) {
+  for (char* const variable : {zeroes, data}) {
+    char* const page = page_of(variable);
+    std::memset(page, 2, kPage);
+    const std::uint32_t key = use(page, kPage);
+    if (use(page, kPage) != key && variable == data)
+      GTEST_SKIP() << "before Linux 6.7 mappings of files are not watched";
+    ASSERT_EQ(use(page, kPage), key);
+    ASSERT_EQ(madvise(page, kPage, MADV_DONTNEED), 0);
+    EXPECT_NE(use(page, kPage), key);
+  }
+  EXPECT_EQ(use(page_of(data), 2), use(page_of(data), 2));
+}
+
+// None has to be free: nobody touches it.
+char* map_huge(std::size_t bytes, void* where = nullptr) {
+  void* const memory =
+      mmap(where, bytes, PROT_READ | PROT_WRITE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_NORESERVE | (where != nullptr ? MAP_FIXED : 0), -1, 0);
+  return memory != MAP_FAILED ? static_cast<char*>(memory) : nullptr;
+}
+
+TEST_F(MonitorTest, AnonymousHugePages) {
+  constexpr std::size_t kHuge = 64 << 20;  // at least one page of any usual size
+  char* const memory = map_huge(kHuge);
+  if (memory == nullptr) GTEST_SKIP() << "no huge pages: " << std::strerror(errno);
+  const std::size_t before = mappings();
+  const auto kept = [&](std::size_t offset, std::size_t length) {
+    return use(memory + offset, length) == use(memory + offset, length);
+  };
+  if (!kept(kPage, kPage)) GTEST_SKIP() << "before Linux 5.19 they are not watched";
+  EXPECT_TRUE(kept(kHuge / 2 - kPage, 3 * kPage));
+  EXPECT_TRUE(kept(kHuge / 2, kHuge / 4)) << "whole huge pages";
+  EXPECT_LE(mappings(), before) << "they never join again";
+  const std::uint32_t key = use(memory, kPage);
+  munmap(memory, kHuge);
+  ASSERT_EQ(map_huge(kHuge, memory), memory);
+  const std::uint32_t other = use(memory, kPage);
+  EXPECT_NE(other, key);
+  const bool emptied = madvise(memory, kHuge, MADV_DONTNEED) == 0;  // Linux 5.18
+  EXPECT_TRUE(!emptied || use(memory, kPage) != other);
+  munmap(memory, kHuge);
+}
+
+// Where the kernel gives them. A range ends within one.
+TEST_F(MonitorTest, TransparentHugePages) {
+  constexpr std::size_t kHuge = 2 << 20;
+  for (int lap = 0; lap < 10; ++lap) {
+    char* const all =
+        static_cast<char*>(mmap(nullptr, 3 * kHuge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    char* const memory = all + (kHuge - reinterpret_cast<std::uintptr_t>(all) % kHuge);
+    madvise(memory, 2 * kHuge, MADV_HUGEPAGE);
+    std::memset(memory, 1, 2 * kHuge);
+    const std::uint32_t key = use(memory, kHuge + kPage);
+    ASSERT_EQ(use(memory, kHuge + kPage), key);
+    ASSERT_EQ(madvise(memory + kHuge, kHuge, MADV_DONTNEED), 0);
+    ASSERT_NE(use(memory, kHuge + kPage), key);
+    munmap(all, 3 * kHuge);
+  }
+}
+
+// Others that have it, or the file, can take its pages away; this process is not told.
 TEST_F(MonitorTest, WhatCanLoseItsPagesSecretlyIsNotKept) {
   const int file = memfd_create("monitor", MFD_CLOEXEC);
   ASSERT_EQ(ftruncate(file, static_cast<off_t>(kBytes)), 0);
-  for (const int flags : {MAP_SHARED, MAP_PRIVATE}) {
-    char* const memory = static_cast<char*>(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, flags, file, 0));
+  const int segment = shmget(IPC_PRIVATE, kBytes, IPC_CREAT | 0600);
+  ASSERT_GE(segment, 0);
+  const auto map_it = [&](int flags, int from) {
+    return mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, flags, from, 0);
+  };
+  void* const all[] = {map_it(MAP_SHARED, file), map_it(MAP_PRIVATE, file), map_it(MAP_SHARED | MAP_ANONYMOUS, -1),
+                       shmat(segment, nullptr, 0)};
+  shmctl(segment, IPC_RMID, nullptr);
+  for (void* const one : all) {
+    char* const memory = static_cast<char*>(one);
     const std::size_t before = mappings();
     const std::uint32_t key = use(memory + kPage, kPage);
     EXPECT_NE(use(memory + kPage, kPage), key);
-    EXPECT_EQ(mappings(), before);
+    EXPECT_EQ(mappings(), before) << "not even for a moment: some stay split";
     munmap(memory, kBytes);
   }
   EXPECT_EQ(registrar.removed, registrar.made);

@@ -46,12 +46,12 @@ class FakeRegistrar final : public Registrar {
 class FakeMonitor final : public MemoryMonitor {
  public:
   const MemoryChanges& changes() const override { return log; }
-  WatchedRange watch(std::uint64_t begin, std::uint64_t end) override {
+  PageRange watch(std::uint64_t begin, std::uint64_t end) override {
     if (begin >= unwatchable_from) return {};
     watched.emplace(begin - widened, end + widened);
     return {begin - widened, end + widened};
   }
-  void unwatch(const WatchedRange& range) override {
+  void unwatch(const PageRange& range) override {
     const auto found = watched.find({range.begin, range.end});
     ASSERT_NE(found, watched.end()) << "not watched";
     watched.erase(found);
