@@ -47,8 +47,8 @@ char* map(std::size_t bytes, void* where = nullptr, int more = 0) {
 }
 
 // The program's own, with values and without: more than a page each.
-char data[8 << 12] = {1};
-char zeroes[8 << 12];
+char data[4 << 16] = {1};
+char zeroes[4 << 16];
 
 // The first whole page.
 char* page_of(char* variable) {
