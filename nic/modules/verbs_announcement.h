@@ -10,13 +10,21 @@ inline constexpr std::string_view kPacketsAsDatagrams = "ud";
 inline constexpr std::string_view kPacketsThroughConnections = "rc";
 inline constexpr std::string_view kPacketServices[] = {"auto", kPacketsAsDatagrams, kPacketsThroughConnections};
 
+inline constexpr std::string_view kPagingNever = "no";
+inline constexpr std::string_view kPagingAlways = "yes";
+inline constexpr std::string_view kPagingChoices[] = {"auto", kPagingNever, kPagingAlways};
+
 inline constexpr std::string_view kPacketsVariable = "OPENLAPI_VERBS_PACKETS";
 inline constexpr std::string_view kPartitionVariable = "OPENLAPI_VERBS_PKEY";
 inline constexpr std::string_view kServiceLevelVariable = "OPENLAPI_VERBS_SERVICE_LEVEL";
 inline constexpr std::string_view kTrafficClassVariable = "OPENLAPI_VERBS_TRAFFIC_CLASS";
 inline constexpr std::string_view kGidPrefixVariable = "OPENLAPI_VERBS_GID_PREFIX";
 inline constexpr std::string_view kVlanVariable = "OPENLAPI_VERBS_VLAN";
+inline constexpr std::string_view kPagingVariable = "OPENLAPI_VERBS_ON_DEMAND_PAGING";
 inline constexpr ModuleVariable kVariables[] = {
+    {.name = kPagingVariable,
+     .meaning = "bulk memory by an adapter's on-demand paging: auto where it cannot stay registered, yes all of it",
+     .words = kPagingChoices},
     {.name = kPacketsVariable,
      .meaning = "packets over RDMA: ud as datagrams, rc through connections, auto connects to peers that are sent much",
      .words = kPacketServices},

@@ -41,16 +41,27 @@ std::uint32_t word_of(const MemoryKey& key, std::size_t index) {
 
 // Where the kernel does not give forked children copies of pages that an adapter uses, a fork takes the pages from this
 // process, and libibverbs's own remedy goes wrong with memory that was unmapped before it was deregistered.
-std::shared_ptr<MemoryMonitor> choose_monitor(std::string& text) {
+std::shared_ptr<MemoryMonitor> choose_monitor(bool pages, OnDemandPaging paging, std::string& text) {
+  if (pages && paging == OnDemandPaging::always) {
+    text = "memory is not registered: the adapter pages on demand";
+    return nullptr;
+  }
+  const std::string each = pages ? "the adapter pages on demand: " : "memory is registered for each use: ";
   if (ibv_is_fork_initialized() != IBV_FORK_UNNEEDED) {
-    text = "memory is registered for each use: this kernel takes registered pages away when the process forks";
+    text = each + "this kernel takes registered pages away when the process forks";
     return nullptr;
   }
   std::string reason;
   auto monitor = process_memory_monitor(reason);
   text = monitor ? "registered memory is kept; userfaultfd tells of changes"
-                 : "memory is registered for each use: nothing tells of changes (" + reason + ")";
+                 : each + "nothing tells of changes (" + reason + ")";
+  if (monitor && pages) text += "; other memory is paged on demand";
   return monitor;
+}
+
+MemoryRegion whole_memory_of(ibv_context& context, const Domains& domains, OnDemandPaging paging) {
+  if (paging == OnDemandPaging::never) return nullptr;
+  return register_whole_memory(context, domains.of_memory());
 }
 
 }  // namespace
@@ -69,6 +80,12 @@ Registrar::Outcome BulkReads::AdapterRegistrar::add(std::uint64_t begin, std::ui
   return Outcome::done;
 }
 
+bool BulkReads::AdapterRegistrar::whole_memory(Region& region) {
+  if (!whole) return false;
+  region = {nullptr, whole->lkey, whole->rkey};
+  return true;
+}
+
 void BulkReads::AdapterRegistrar::remove(const Region& region) {
   const CancellationOff off;
   ibv_dereg_mr(static_cast<ibv_mr*>(region.handle));
@@ -76,15 +93,15 @@ void BulkReads::AdapterRegistrar::remove(const Region& region) {
 
 std::unique_ptr<BulkReads> BulkReads::make(ibv_context& context, const Domains& domains, ibv_comp_channel& channel,
                                            const PortPlace& place, ConnectionPath& path, const BulkLimits& limits) {
-  std::unique_ptr<BulkReads> made(new BulkReads(domains, path, limits));
+  std::unique_ptr<BulkReads> made(new BulkReads(context, domains, path, limits));
   if (!made->open(context, channel, place)) return nullptr;
   return made;
 }
 
-BulkReads::BulkReads(const Domains& domains, ConnectionPath& path, const BulkLimits& limits)
-    : monitor_(choose_monitor(registration_text_)),
-      domains_(domains),
-      registrar_(domains.of_memory()),
+BulkReads::BulkReads(ibv_context& context, const Domains& domains, ConnectionPath& path, const BulkLimits& limits)
+    : domains_(domains),
+      registrar_(domains.of_memory(), whole_memory_of(context, domains, limits.on_demand_paging)),
+      monitor_(choose_monitor(registrar_.whole != nullptr, limits.on_demand_paging, registration_text_)),
       path_(path),
       limits_(limits),
       cache_(registrar_, monitor_.get(), limits.registrations),

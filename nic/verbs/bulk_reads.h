@@ -24,11 +24,13 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dataplane/transport/bulk_memory.h"
 #include "nic/verbs/domains.h"
 #include "nic/verbs/job_size.h"
+#include "nic/verbs/on_demand_paging.h"
 #include "nic/verbs/registration_cache.h"
 #include "nic/verbs/served_connections.h"
 
@@ -37,6 +39,7 @@ namespace openlapi::verbs {
 struct BulkLimits {
   std::uint32_t connections = kBulkConnections;  // of each kind (reading, being read)
   RegistrationCache::Limits registrations;
+  OnDemandPaging on_demand_paging = OnDemandPaging::beside_cache;
 };
 
 struct BulkCounters {
@@ -96,10 +99,12 @@ class BulkReads final : public BulkMemory {
   static_assert(kPiecesAtATime * kPiece >= kLongestRead);
 
   struct AdapterRegistrar final : Registrar {
-    explicit AdapterRegistrar(ibv_pd& of) : domain(of) {}
+    AdapterRegistrar(ibv_pd& of, MemoryRegion all_memory) : domain(of), whole(std::move(all_memory)) {}
     Outcome add(std::uint64_t begin, std::uint64_t end, bool writable, Region& region) override;
     void remove(const Region& region) override;
+    bool whole_memory(Region& region) override;
     ibv_pd& domain;
+    MemoryRegion whole;  // null: there is none
   };
 
   struct Connection {
@@ -136,7 +141,7 @@ class BulkReads final : public BulkMemory {
     Connection* connection = nullptr;
   };
 
-  BulkReads(const Domains& domains, ConnectionPath& path, const BulkLimits& limits);
+  BulkReads(ibv_context& context, const Domains& domains, ConnectionPath& path, const BulkLimits& limits);
   bool open(ibv_context& context, ibv_comp_channel& channel, const PortPlace& place);
 
   // bulk_reads.cc
@@ -163,10 +168,10 @@ class BulkReads final : public BulkMemory {
   void keep_time();
   FailureRecord& failure_record_of(PeerIndex peer);
 
-  std::string registration_text_;
-  std::shared_ptr<MemoryMonitor> monitor_;
   const Domains& domains_;
   AdapterRegistrar registrar_;
+  std::string registration_text_;
+  std::shared_ptr<MemoryMonitor> monitor_;
   ConnectionPath& path_;
   BulkLimits limits_;
   ReliableSetting setting_;

@@ -6,7 +6,7 @@
 // until the event has been read. Alternatives, and why they are not used:
 // - Hooks in malloc, interposed or patched munmap() miss calls inside the C library or system calls made directly, and
 //   two libraries that patch the same function undo each other.
-// - On-demand paging exists on few adapters and not on soft-RoCE.
+// - On-demand paging exists on few adapters; where it does it serves beside this (on_demand_paging.h).
 // Ranges are registered in write-protect mode but never protected, so there are no page faults to serve, and system
 // calls into watched memory work. An ordinary user may have such a descriptor since Linux 5.11; seccomp filters in
 // containers may forbid it. Anonymous huge pages (MAP_HUGETLB) can be watched since Linux 5.19, the program's variables

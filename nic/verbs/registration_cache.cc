@@ -20,7 +20,7 @@ RegistrationCache::RegistrationCache(Registrar& registrar, MemoryMonitor* monito
 // Who still uses an entry loses the adapter as well.
 RegistrationCache::~RegistrationCache() {
   for (Entry& entry : all_) {
-    if (entry.listed || entry.uses != 0) registrar_.remove(entry.region);
+    if (!entry.on_demand && (entry.listed || entry.uses != 0)) registrar_.remove(entry.region);
     if (entry.listed) monitor_->unwatch(entry.watched);
   }
 }
@@ -96,13 +96,15 @@ RegistrationCache::Entry* RegistrationCache::make(std::uint64_t begin, std::uint
   entry.begin = begin;
   entry.end = end;
   entry.writable = true;
-  bool done = register_range(entry);
-  if (!done && !writable) {  // memory that can only be read
+  if (!watched && use_whole_memory(entry)) return &entry;
+  Registrar::Outcome outcome = register_range(entry);
+  if (outcome != Registrar::Outcome::done && !writable) {  // memory that can only be read
     entry.writable = false;
-    done = register_range(entry);
+    outcome = register_range(entry);
   }
-  if (!done) {
+  if (outcome != Registrar::Outcome::done) {
     if (watched) monitor_->unwatch(watched);
+    if (outcome == Registrar::Outcome::no_room && use_whole_memory(entry)) return &entry;
     free_.push_back(entry.number);
     ++counters_.refused;
     return nullptr;
@@ -123,18 +125,27 @@ RegistrationCache::Entry* RegistrationCache::make(std::uint64_t begin, std::uint
   return &entry;
 }
 
-bool RegistrationCache::register_range(Entry& entry) {
+Registrar::Outcome RegistrationCache::register_range(Entry& entry) {
   for (;;) {
     const Registrar::Outcome outcome = registrar_.add(entry.begin, entry.end, entry.writable, entry.region);
-    if (outcome != Registrar::Outcome::no_room) return outcome == Registrar::Outcome::done;
+    if (outcome != Registrar::Outcome::no_room) return outcome;
     std::uint64_t freed = 0;
     while (freed < entry.end - entry.begin) {
       const std::uint64_t bytes = evict_one();
       if (bytes == 0) break;
       freed += bytes;
     }
-    if (freed == 0) return false;
+    if (freed == 0) return outcome;
   }
+}
+
+// Nothing of it is pinned or kept.
+bool RegistrationCache::use_whole_memory(Entry& entry) {
+  if (!registrar_.whole_memory(entry.region)) return false;
+  entry.on_demand = true;
+  entry.uses = 1;
+  ++counters_.on_demand;
+  return true;
 }
 
 RegistrationCache::Entry& RegistrationCache::new_entry() {
@@ -146,6 +157,7 @@ RegistrationCache::Entry& RegistrationCache::new_entry() {
   Entry& entry = all_[free_.back()];
   free_.pop_back();
   entry.changed = false;
+  entry.on_demand = false;
   ++entry.generation;
   return entry;
 }
@@ -175,10 +187,11 @@ void RegistrationCache::unlist(Entry& entry) {
 
 void RegistrationCache::drop_if_unused(Entry& entry) {
   if (entry.listed || entry.uses != 0) return;
+  free_.push_back(entry.number);
+  if (entry.on_demand) return;
   registrar_.remove(entry.region);
   bytes_ -= entry.end - entry.begin;
   --entries_;
-  free_.push_back(entry.number);
 }
 
 // The least recently used entry that is idle leaves. Returns its bytes; 0: there is none.

@@ -5,8 +5,9 @@
 // they have the same order by begin and by end, and only the last one that begins before a range can cover it. Entries
 // are not merged: memory that is used piece by piece would be registered anew for every piece. An entry is deregistered
 // when it is neither listed nor in use. When there are too many entries or bytes, the least recently used ones go;
-// those in use may exceed the limit. An entry is listed only if a monitor watches its memory, and as long as it does;
-// without a monitor nothing is kept beyond its use. Not thread-safe: belongs to one transport.
+// those in use may exceed the limit. Where the adapter has a region of all memory, that serves for what cannot be kept,
+// or not be registered for want of room. An entry is listed only if a monitor watches its memory, and as long as it
+// does; without a monitor nothing is kept beyond its use. Not thread-safe: belongs to one transport.
 #pragma once
 
 #include <cstddef>
@@ -37,6 +38,8 @@ class Registrar {
   virtual ~Registrar() = default;
   virtual Outcome add(std::uint64_t begin, std::uint64_t end, bool writable, Region& region) = 0;
   virtual void remove(const Region& region) = 0;
+  // A region of all memory, which pins none of it and stays. False: there is none.
+  virtual bool whole_memory(Region&) { return false; }
 };
 
 class RegistrationCache {
@@ -53,6 +56,7 @@ class RegistrationCache {
     std::uint64_t evicted = 0;      // removed to make room
     std::uint64_t invalidated = 0;  // removed because the process changed their memory
     std::uint64_t unwatched = 0;    // used once and not kept
+    std::uint64_t on_demand = 0;    // used in the region of all memory
   };
 
   struct Entry {
@@ -60,6 +64,7 @@ class RegistrationCache {
     Registrar::Region region;
     PageRange watched;  // while it is listed
     bool writable = false;
+    bool on_demand = false;        // its region is that of all memory
     bool listed = false;           // can be found
     bool changed = false;          // the process changed the memory
     std::uint32_t uses = 0;        // 0 and not listed: there is no registration
@@ -104,7 +109,8 @@ class RegistrationCache {
 
   Entry* lookup(std::uint64_t begin, std::uint64_t end, bool writable);
   Entry* make(std::uint64_t begin, std::uint64_t end, bool writable);
-  bool register_range(Entry& entry);
+  Registrar::Outcome register_range(Entry& entry);
+  bool use_whole_memory(Entry& entry);
   Entry& new_entry();
   void list(Entry& entry);
   void unlist(Entry& entry);

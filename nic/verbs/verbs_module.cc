@@ -88,6 +88,9 @@ bool configure(const ModuleRequest& request, VerbsConfig& config, std::string& r
   config.bulk = true;  // the job's switches and each transfer's hints decide when it is used
   const std::string packets = request.variable(kPacketsVariable);
   config.connections = packets != kPacketsAsDatagrams;
+  const std::string paging = request.variable(kPagingVariable);
+  if (paging == kPagingNever) config.bulk_limits.on_demand_paging = OnDemandPaging::never;
+  if (paging == kPagingAlways) config.bulk_limits.on_demand_paging = OnDemandPaging::always;
   config.link_status = true;  // also of the only adapter, whose address may change
   config.tell = request.tell;
   config.tasks = request.tasks;

@@ -14,6 +14,7 @@
 
 #include "dataplane/base/check.h"
 #include "tests/beds/shim_domains.h"
+#include "tests/beds/shim_paging.h"
 
 namespace openlapi::test {
 namespace {
@@ -73,14 +74,23 @@ int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attribute
 
 int post_send(ibv_qp* queue_pair, ibv_send_wr* requests, ibv_send_wr** refused) {
   PostSend* device_own = nullptr;
+  ibv_send_wr paged = *requests;
+  ibv_sge local{};
+  if (paged.opcode == IBV_WR_RDMA_READ) {
+    OPENLAPI_CHECK(paged.num_sge == 1 && paged.next == nullptr);
+    local = *paged.sg_list;
+    paged.sg_list = &local;
+  }
+  const int ends = paged.opcode == IBV_WR_RDMA_READ ? page_in(local, paged) : 0;
   {
     const std::lock_guard guard(shim().mutex);
+    shim().requests.paged += ends;
     device_own = shim().post_send.at(queue_pair->context);
     for (const ibv_send_wr* one = requests; one != nullptr; one = one->next) {
       if (one->opcode == IBV_WR_RDMA_READ) shim().requests.reads.push_back(one->sg_list[0].length);
     }
   }
-  return device_own(queue_pair, requests, refused);
+  return device_own(queue_pair, ends != 0 ? &paged : requests, refused);
 }
 
 // The route to the device that stands for this LID, over the bed's link-local addresses.
@@ -122,6 +132,12 @@ ibv_cq* create_device_cq(ibv_context* context, int length, ibv_comp_channel* cha
   return OPENLAPI_OWN(ibv_create_cq)(context, length, nullptr, channel, 0);
 }
 
+ibv_mr* register_with_device(ibv_pd* domain, void* address, std::size_t length, int rights) {
+  return OPENLAPI_OWN(ibv_reg_mr)(domain, address, length, rights);
+}
+
+void deregister_from_device(ibv_mr* region) { OPENLAPI_CHECK(OPENLAPI_OWN(ibv_dereg_mr)(region) == 0); }
+
 void tell_adapters(ibv_event_type type) {
   const std::lock_guard guard(shim().mutex);
   for (auto& [context, events] : shim().events) events.push_back(type);
@@ -160,6 +176,7 @@ ibv_context* ibv_open_device(ibv_device* device) {
   context->ops.post_send = post_send;
   shim().events[context] = {};
   add_thread_domains(*extended);
+  add_paging(*extended);
   return context;
 }
 
@@ -283,8 +300,14 @@ ibv_mr* ibv_reg_mr(ibv_pd* domain, void* address, std::size_t length, int rights
     const std::lock_guard guard(shim().mutex);
     shim().requests.rights.push_back(rights);
   }
+  if (wants_paged_region(address, length, static_cast<unsigned>(rights))) return make_paged_region(*domain);
   if (length > adapter_shim.most_registered) return errno = ENOMEM, nullptr;
-  return OPENLAPI_OWN(ibv_reg_mr)(domain, address, length, rights);
+  return register_with_device(domain, address, length, rights);
+}
+
+int ibv_dereg_mr(ibv_mr* region) {
+  if (!end_paged_region(region)) deregister_from_device(region);
+  return 0;
 }
 
 ibv_mr* ibv_reg_mr_iova2(ibv_pd* domain, void* address, std::size_t length, std::uint64_t remote, unsigned rights) {

@@ -35,6 +35,8 @@ struct AdapterShim {
   bool thread_domains = false;           // there are some
   bool parent_domains = true;            // that hold them
   bool queues_in_parent_domains = true;  // completion queues are made there, too
+  std::uint64_t on_demand_paging = 0;    // general_caps; 0: the device's own
+  bool paging_refused = false;           // the region of all memory, though the device says that it has it
   // Makes an address handle wait before the device makes it, or null.
   std::function<void()> before_handle;
 };
@@ -51,6 +53,7 @@ struct AdapterRequests {
   std::vector<int> rights;                  // of memory that was registered
   int resets = 0;                           // of queue pairs
   std::vector<std::uint32_t> reads;         // bytes of each RDMA READ that was posted
+  int paged = 0;                            // ends of these that were in regions of all memory
 };
 AdapterRequests requests_of_adapter();
 

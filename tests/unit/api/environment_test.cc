@@ -359,14 +359,15 @@ TEST(Environment, PlaceOfTheDataplaneThread) {
   }
 }
 
-TEST(Environment, PacketsOverRdmaGoAsOneOfThreeWordsSays) {
+TEST(Environment, PacketsOverRdmaAndPagingAreChosenByWords) {
   EXPECT_EQ(accepted({}).module_variables.count("OPENLAPI_VERBS_PACKETS"), 0u);
   EXPECT_EQ(accepted({{"OPENLAPI_VERBS_PACKETS", "auto"}}).module_variables.at("OPENLAPI_VERBS_PACKETS"), "auto");
   EXPECT_EQ(accepted({{"OPENLAPI_VERBS_PACKETS", "ud"}}).module_variables.at("OPENLAPI_VERBS_PACKETS"), "ud");
   EXPECT_EQ(accepted({{"OPENLAPI_VERBS_PACKETS", "RC"}}).module_variables.at("OPENLAPI_VERBS_PACKETS"), "rc");
-  const SettingError error = refused({{"OPENLAPI_VERBS_PACKETS", "xrc"}});
-  EXPECT_EQ(error.kind, FailureKind::setting);
-  EXPECT_EQ(error.message(), "OPENLAPI_VERBS_PACKETS=xrc: allowed is one of auto ud rc (in either case)");
+  EXPECT_EQ(refused({{"OPENLAPI_VERBS_PACKETS", "xrc"}}).message(),
+            "OPENLAPI_VERBS_PACKETS=xrc: allowed is one of auto ud rc (in either case)");
+  for (const char* right : {"auto", "NO", "Yes"}) accepted({{"OPENLAPI_VERBS_ON_DEMAND_PAGING", right}});
+  EXPECT_EQ(refused({{"OPENLAPI_VERBS_ON_DEMAND_PAGING", "1"}}).kind, FailureKind::setting);
 }
 
 TEST(Environment, PartitionsAreHexadecimalNumbers) {
@@ -450,6 +451,7 @@ TEST(EnvironmentReport, ListsEveryVariableOnce) {
                                        "OPENLAPI_THREAD_CPU",
                                        "OPENLAPI_THREAD_POLICY",
                                        "OPENLAPI_VERBS_GID_PREFIX",
+                                       "OPENLAPI_VERBS_ON_DEMAND_PAGING",
                                        "OPENLAPI_VERBS_PACKETS",
                                        "OPENLAPI_VERBS_PKEY",
                                        "OPENLAPI_VERBS_SERVICE_LEVEL",

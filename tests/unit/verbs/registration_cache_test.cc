@@ -27,12 +27,18 @@ class FakeRegistrar final : public Registrar {
     if (during) during();
     return Outcome::done;
   }
+  bool whole_memory(Region& region) override {
+    if (has_whole_memory) region.local_key = region.remote_key = kWholeMemory;
+    return has_whole_memory;
+  }
   void remove(const Region& region) override {
     ASSERT_EQ(live.count(region.local_key), 1u) << "removed twice";
     bytes -= live[region.local_key];
     live.erase(region.local_key);
   }
 
+  static constexpr std::uint32_t kWholeMemory = 1u << 31;
+  bool has_whole_memory = false;
   std::map<std::uint32_t, std::uint64_t> live;
   std::uint64_t bytes = 0;
   std::uint64_t room = UINT64_MAX;
@@ -284,6 +290,50 @@ TEST_F(CacheTest, WhatIsNotWatchedIsKeptForItsUseOnly) {
   EXPECT_EQ(cache.counters().unwatched, 2u);
   EXPECT_NE(use(5, 1), 0u);
   EXPECT_EQ(cache.entries(), 1u);
+}
+
+TEST_F(CacheTest, WhatIsNotWatchedIsUsedInTheRegionOfAllMemory) {
+  registrar.has_whole_memory = true;
+  monitor.unwatchable_from = 10 * kPage;
+  const std::uint32_t kept = use(5, 1);
+  EXPECT_NE(kept, FakeRegistrar::kWholeMemory);
+  EXPECT_EQ(use(5, 1), kept);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(use(10, 1000), FakeRegistrar::kWholeMemory);
+  EXPECT_EQ(use(5, 1), kept) << "what pins nothing takes no room";
+  EXPECT_EQ(registrar.asked, 1u);
+  EXPECT_EQ(cache.entries(), 1u);
+  EXPECT_EQ(cache.bytes(), kPage);
+  EXPECT_EQ(cache.counters().on_demand, 3u);
+  EXPECT_EQ(cache.counters().unwatched, 0u);
+  RegistrationCache::Entry* const entry = acquire(10, 1);
+  EXPECT_EQ(cache.find(entry->number, entry->generation), entry);
+  const std::uint32_t number = entry->number, generation = entry->generation;
+  cache.release(*entry);
+  EXPECT_EQ(cache.find(number, generation), nullptr);
+  monitor.unwatchable_from = UINT64_MAX;
+  EXPECT_NE(use(10, 1), FakeRegistrar::kWholeMemory) << "and as soon as it can be kept, it is";
+  EXPECT_EQ(cache.entries(), 2u);
+}
+
+TEST_F(CacheTest, WhatHasNoRoomIsUsedInTheRegionOfAllMemory) {
+  registrar.has_whole_memory = true;
+  registrar.room = 10 * kPage;
+  RegistrationCache::Entry* const used = acquire(10, 8);
+  EXPECT_EQ(use(30, 4), FakeRegistrar::kWholeMemory);
+  EXPECT_EQ(monitor.watched.size(), 1u);
+  registrar.refuse = true;
+  EXPECT_EQ(use(50, 1), 0u) << "memory that is not there";
+  cache.release(*used);
+}
+
+TEST_F(CacheTest, TheRegionOfAllMemoryIsNotRemoved) {
+  registrar.has_whole_memory = true;
+  {
+    RegistrationCache bare(registrar, nullptr, {});
+    for (int i = 0; i < 3; ++i)
+      EXPECT_EQ(bare.acquire_current(&bare, 1, true)->region.local_key, FakeRegistrar::kWholeMemory);
+  }
+  EXPECT_EQ(registrar.asked, 0u);
 }
 
 TEST_F(CacheTest, WithoutAMonitorNothingIsKept) {

@@ -70,6 +70,21 @@ TEST(VerbsModule, TakesTheValuesOfItsVariables) {
   EXPECT_EQ(config.traffic_class, 0);
 }
 
+TEST(VerbsModule, OnDemandPagingIsBesideTheCacheUnlessItIsSaid) {
+  const auto chosen = [](const char* word) {
+    ModuleRequest request;
+    if (word != nullptr) request.variables["OPENLAPI_VERBS_ON_DEMAND_PAGING"] = word;
+    VerbsConfig config;
+    std::string reason;
+    EXPECT_TRUE(configure(request, config, reason)) << reason;
+    return config.bulk_limits.on_demand_paging;
+  };
+  EXPECT_EQ(chosen(nullptr), OnDemandPaging::beside_cache);
+  EXPECT_EQ(chosen("auto"), OnDemandPaging::beside_cache);
+  EXPECT_EQ(chosen("no"), OnDemandPaging::never);
+  EXPECT_EQ(chosen("yes"), OnDemandPaging::always);
+}
+
 TEST(VerbsModule, QueuesFollowTheJob) {
   VerbsConfig config;
   std::string reason;
