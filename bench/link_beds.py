@@ -128,7 +128,7 @@ class Devices:
     """Verbs: RDMA devices in a virtual machine, in tests/beds/soft-roce --devices 8; a task has every second one. The
     machine may be emulated: links are so slow that it is not what limits, and all that is read at a time (soft-RoCE
     answers without a pause) may wait for them."""
-    transport, links, megabits, size, seconds = "verbs", (1, 2, 4), 20, 16 << 20, 3
+    transport, links, megabits, size, seconds = "verbs", (1, 2, 4), 20, 16 << 20, 14
     bulk = "yes"
     down, up = "link set port0 down", "link set port0 up"
     vanish, appear = "qdisc add dev port1 root blackhole", "qdisc delete dev port1 root"
