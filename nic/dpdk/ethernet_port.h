@@ -11,13 +11,13 @@
 #include <span>
 #include <string>
 
+#include "dataplane/base/slow_call.h"
 #include "nic/dpdk/client_connection.h"
 #include "nic/dpdk/ethernet_frame.h"
 #include "nic/dpdk/packet_ring.h"
 #include "nic/dpdk/port_events.h"
 #include "nic/dpdk/port_sharing.h"
 #include "nic/dpdk/renewal_schedule.h"
-#include "nic/dpdk/slow_call.h"
 
 struct rte_mbuf;
 struct rte_mempool;

@@ -142,7 +142,7 @@ ONLY_IN = [
                                      "control/client/", "control/daemon/adapters/", "api/arguments/argument_checks.cc", "bench/", "tests/"]),
     (r"thread|mutex|shared_mutex|condition_variable|future|semaphore|latch|barrier|stop_token|pthread\.h|threads\.h",
      "threads", ["dataplane/poller/", "dataplane/base/cancellation.h", "nic/verbs/memory_monitor.cc", "shm/direct/",
-                 "nic/dpdk/dpdk_environment", "nic/dpdk/slow_call", "api/", "control/", "bench/", "samples/", "tests/"]),
+                 "dataplane/base/slow_call", "nic/dpdk/dpdk_environment", "api/", "control/", "bench/", "samples/", "tests/"]),
     (r"(gtest|gmock)/.*", "the test framework", ["tests/"]),
     (r"benchmark/.*", "the benchmark framework", ["bench/", "tests/"]),
     (r"pmix.*\.h", "PMIx", ["control/", "bench/", "tests/"]),

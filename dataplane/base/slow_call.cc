@@ -1,4 +1,4 @@
-#include "nic/dpdk/slow_call.h"
+#include "dataplane/base/slow_call.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -6,7 +6,7 @@
 #include <system_error>
 #include <utility>
 
-namespace openlapi::dpdk {
+namespace openlapi {
 
 bool SlowCall::begin(std::function<void()> body) {
   done_.store(false, std::memory_order_relaxed);
@@ -36,4 +36,4 @@ void SlowCall::wait() {
   if (thread_.joinable()) thread_.join();
 }
 
-}  // namespace openlapi::dpdk
+}  // namespace openlapi

@@ -1,11 +1,11 @@
-// A call to DPDK that may take seconds, in a thread of its own, which takes no signals.
+// A call to a driver that may take seconds, in a thread of its own, which takes no signals.
 #pragma once
 
 #include <atomic>
 #include <functional>
 #include <thread>
 
-namespace openlapi::dpdk {
+namespace openlapi {
 
 class SlowCall {
  public:
@@ -25,4 +25,4 @@ class SlowCall {
   std::atomic<bool> done_ = false;
 };
 
-}  // namespace openlapi::dpdk
+}  // namespace openlapi
