@@ -58,6 +58,7 @@ void BulkReads::set_state(Connection& connection, Connection::State state) {
 
 BulkReads::Connection* BulkReads::connect(PeerIndex peer) {
   if (connections_.size() >= limits_.connections && !close_idle_one()) return nullptr;
+  if (destruction_.count() >= limits_.connections) return nullptr;
   auto made = std::make_unique<Connection>();
   made->queue_pair = ReliableQueuePair::make(setting_);
   if (!made->queue_pair && close_idle_one()) made->queue_pair = ReliableQueuePair::make(setting_);
@@ -153,8 +154,10 @@ void BulkReads::remove_if_stopped(Connection& connection) {
   if (connection.state == Connection::State::stopping && connection.posted == 0) remove(connection);
 }
 
-// Without its queue pair the adapter does not touch memory any more: only then its reads end.
+// Without its queue pair the adapter does not touch memory any more: only then its reads end. Nor does it where all
+// that was posted has come back.
 void BulkReads::remove(Connection& connection) {
+  if (connection.posted != 0) connection.queue_pair->destroy_at_once();
   connection.queue_pair.reset();
   for (Read& read : reads_) {
     if (read.entry == nullptr || read.connection != &connection) continue;

@@ -73,7 +73,10 @@ class BulkReads final : public BulkMemory {
   void message_arrived(PeerIndex peer, const ConnectionMessage& message);
   void peer_changed(PeerIndex peer);
   bool arm();
-  void look_around() { cache_.settle(); }
+  void look_around() {
+    cache_.settle();
+    destruction_.go_on();
+  }
   // The port's table has the partition at another place.
   void use_partition(std::uint16_t index) { setting_.place.partition_index = index; }
   // The adapter has failed: all reads end, and no peer is reachable.
@@ -182,6 +185,7 @@ class BulkReads final : public BulkMemory {
   std::vector<Read> reads_;
   std::vector<std::uint32_t> free_reads_;
   std::deque<Ending> endings_;
+  SlowDestruction destruction_;  // of all queue pairs, before the queue and the memory
   std::vector<std::unique_ptr<Connection>> connections_;
   std::uint32_t silent_looks_ = 0;  // in a row, while reads were posted
   std::uint32_t unsettled_ = 0;     // connections that are not ready and so have deadlines

@@ -19,6 +19,9 @@ class Domains {
   ibv_pd& of_memory() const { return *protection_; }
   ibv_pd& of_queues() const { return parent_ ? *parent_ : *protection_; }
 
+  // Queue pairs may be destroyed by another thread while their queues are polled.
+  bool have_locks() const { return !parent_; }
+
   // For `length` completions, with events on `channel` unless it is null. Null, and errno: the adapter refuses.
   CompletionQueue make_completion_queue(int length, ibv_comp_channel* channel) const;
 

@@ -43,7 +43,8 @@ bool PacketConnections::open() {
               .purpose = ConnectionMessage::Purpose::packets,
               .queue_length = kSlots,
               .pieces = setting_.pieces,
-              .inline_limit = InlineLimit(setting_.inline_bytes)};
+              .inline_limit = InlineLimit(setting_.inline_bytes),
+              .destruction = setting_.domains->have_locks() ? &destruction_ : nullptr};
   receiving_ = sending_;
   receiving_.queue_length = 1;
   receiving_.inline_limit = InlineLimit();
@@ -94,6 +95,7 @@ void PacketConnections::ask(PeerIndex peer) {
 
 PacketConnections::Connection* PacketConnections::make_connection(PeerIndex peer) {
   if (connections_.size() >= limits_.connections && (!peers_[peer].may_displace || !close_idle_one())) return nullptr;
+  if (destruction_.count() >= limits_.connections) return nullptr;  // their completions take room in the queue
   auto made = std::make_unique<Connection>();
   made->peer = peer;
   made->name = unused_name();

@@ -76,7 +76,7 @@ class PacketConnections {
     std::uint64_t number = 0;  // by which both ends know it; random
     bool ready = false;
     SendRing ring;
-    std::unique_ptr<ReliableQueuePair> queue_pair;  // destroyed before the memory of the ring
+    std::unique_ptr<ReliableQueuePair> queue_pair;  // stopped or destroyed before the memory of the ring
     std::uint64_t last_use = 0;                     // counts bursts of all connections
     std::uint32_t asked = 0;                        // times
   };
@@ -122,7 +122,11 @@ class PacketConnections {
     ++counters_.packets_received;
     served_.used(queue_pair);
   }
-  void retire(bool emptied) { served_.retire(emptied); }  // see served_connections.h
+  // See served_connections.h.
+  void retire(bool emptied) {
+    served_.retire(emptied);
+    destruction_.go_on();
+  }
   const ServedConnections& served() const { return served_; }
 
   std::uint32_t most_connections() const { return limits_.connections; }  // to send through
@@ -169,6 +173,7 @@ class PacketConnections {
   ReceiveRing receives_;
   SharedReceiveQueue shared_;  // null: nobody has asked yet
   ReliableSetting sending_, receiving_;
+  SlowDestruction destruction_;  // of all queue pairs, before the queues above
   std::vector<std::unique_ptr<Connection>> connections_;
   std::vector<Peer> peers_;
   std::uint16_t next_name_ = 1;  // names are reused late: the adapter may still report packets of earlier ones

@@ -3,6 +3,7 @@
 #include <sys/random.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "dataplane/base/cancellation.h"
 
@@ -37,8 +38,14 @@ bool ReliableQueuePair::create(ReliableSetting& setting) {
                 .max_inline_data = 0};
   queue_pair_ = setting.inline_limit.make(*setting.domain, wanted);
   if (!queue_pair_) return false;
+  destruction_ = setting.destruction;
   inline_bytes_ = wanted.cap.max_inline_data;
   return true;
+}
+
+ReliableQueuePair::~ReliableQueuePair() {
+  if (!queue_pair_ || destruction_ == nullptr) return;
+  if (stopped_ || stop() == 0) destruction_->add(std::move(queue_pair_));
 }
 
 std::unique_ptr<ReliableQueuePair> ReliableQueuePair::make(ReliableSetting& setting) {
@@ -104,7 +111,9 @@ int ReliableQueuePair::stop() {
   const CancellationOff off;
   ibv_qp_attr state{};
   state.qp_state = IBV_QPS_ERR;
-  return ibv_modify_qp(queue_pair_.get(), &state, IBV_QP_STATE);
+  const int error = ibv_modify_qp(queue_pair_.get(), &state, IBV_QP_STATE);
+  stopped_ = error == 0;
+  return error;
 }
 
 }  // namespace openlapi::verbs

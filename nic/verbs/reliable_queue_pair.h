@@ -6,6 +6,7 @@
 
 #include "nic/verbs/connection_message.h"
 #include "nic/verbs/inline_limit.h"
+#include "nic/verbs/slow_destruction.h"
 #include "nic/verbs/verbs_address.h"
 #include "nic/verbs/verbs_objects.h"
 
@@ -30,6 +31,7 @@ struct ReliableSetting {
   std::uint32_t queue_length = 1;  // requests that can be posted to one queue pair
   std::uint32_t pieces = 1;        // pieces of memory in a request
   InlineLimit inline_limit{};      // of bytes; inline_bytes() says what was granted
+  SlowDestruction* destruction = nullptr;  // where queue pairs go at their end; null: they are destroyed at once
 };
 
 // What one end must know about the other.
@@ -43,6 +45,12 @@ struct ReliablePeer {
 
 class ReliableQueuePair {
  public:
+  ReliableQueuePair() = default;
+  // Stops it, and leaves it to the setting's `destruction`; destroys it where there is none, or it cannot be stopped.
+  ~ReliableQueuePair();
+  ReliableQueuePair(const ReliableQueuePair&) = delete;
+  ReliableQueuePair& operator=(const ReliableQueuePair&) = delete;
+
   // In the state in which it has a number and can be connected. Null, and errno: the adapter refuses. What was found
   // out about the adapter stays in `setting`.
   static std::unique_ptr<ReliableQueuePair> make(ReliableSetting& setting);
@@ -57,6 +65,9 @@ class ReliableQueuePair {
   // errno value and then it keeps running.
   int stop();
 
+  // When its end comes: the adapter has requests that must not touch memory afterwards.
+  void destroy_at_once() { destruction_ = nullptr; }
+
   std::uint32_t number() const { return queue_pair_->qp_num; }
   std::uint32_t inline_bytes() const { return inline_bytes_; }  // granted
   std::uint32_t first_packet() const { return first_packet_; }
@@ -66,6 +77,8 @@ class ReliableQueuePair {
   bool create(ReliableSetting& setting);
 
   QueuePair queue_pair_;
+  SlowDestruction* destruction_ = nullptr;
+  bool stopped_ = false;
   std::uint32_t first_packet_ = 0;
   std::uint32_t inline_bytes_ = 0;
 };

@@ -33,7 +33,7 @@ void ServedConnections::requested(PeerIndex peer, const ConnectionMessage& reque
     if (served.peer == peer && served.connection == request.connection) return answer(served);  // its answer was lost
   }
   forget(peer);
-  if (retiring_.count() >= RetiringQueuePairs::kMost) {
+  if (leaving() >= RetiringQueuePairs::kMost) {
     return refuse(peer, request.connection, ConnectionMessage::Kind::refuse);
   }
   if (served_.size() >= most_) close_least_used();
@@ -73,6 +73,11 @@ void ServedConnections::leave(std::size_t which) {
   const auto one = served_.begin() + static_cast<std::ptrdiff_t>(which);
   if (setting_.shared != nullptr) retiring_.add(std::move(one->queue_pair), milliseconds(), one->done);
   served_.erase(one);
+}
+
+// Queue pairs that are not served any more, and still there.
+std::size_t ServedConnections::leaving() const {
+  return retiring_.count() + (setting_.destruction != nullptr ? setting_.destruction->count() : 0);
 }
 
 void ServedConnections::closed(PeerIndex peer, std::uint64_t connection) {

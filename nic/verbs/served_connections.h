@@ -77,6 +77,7 @@ class ServedConnections {
   void refuse(PeerIndex peer, std::uint64_t connection, ConnectionMessage::Kind kind);
   void close_least_used();
   void leave(std::size_t which);
+  std::size_t leaving() const;
   void read_events();
   void last_request_done(const ibv_qp& queue_pair);
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tests/beds/verbs_engine.h"
+#include "tests/beds/verbs_provider.h"
 
 namespace openlapi::test {
 namespace {
@@ -207,6 +208,20 @@ TEST(VerbsConnections, AQueuePairInErrorIsReplaced) {
   }
   EXPECT_EQ(counters(*pair.left).connections_broken, 4u);
   EXPECT_TRUE(connects(*pair.left, 1, *pair.right));
+}
+
+// As the kernel may take a second for it, where the link is down.
+TEST(VerbsConnections, NobodyWaitsForTheEndOfABrokenOne) {
+  const ConnectsAfter rule(1);
+  VerbsPair pair;
+  ASSERT_TRUE(connects(*pair.left, 1, *pair.right));
+  const HeldEnds ends;
+  break_queue_pair(pair.left->connections()->queue_pair_to(1));
+  EXPECT_TRUE(gets_through(*pair.left, 1, *pair.right, 100)) << "as a datagram";
+  EXPECT_TRUE(wait_for([&] { return ends.held() == 1; }));
+  EXPECT_TRUE(connects(*pair.left, 1, *pair.right)) << "anew";
+  EXPECT_EQ(counters(*pair.left).connections_made, 2u);
+  EXPECT_EQ(ends.by_its_own_thread(), 0u);
 }
 
 // The datagrams' queue pair is reset while packets of the connection wait: their slots are not lost with it. There are

@@ -1,13 +1,14 @@
 #include "tests/beds/verbs_provider.h"
 
 #include <dlfcn.h>
-
+#include <condition_variable>
 #include <cstdlib>
 #include <deque>
 #include <map>
 #include <mutex>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "dataplane/base/check.h"
@@ -34,6 +35,30 @@ struct QueuePairFacts {
 
 // Each device counts its own.
 using QueuePairName = std::pair<const ibv_context*, std::uint32_t>;
+
+// What HeldEnds holds.
+struct Gate {
+  std::mutex mutex;
+  std::condition_variable opened;
+  bool closed = false;
+  std::thread::id owner;
+  std::size_t held = 0;
+  std::size_t by_owner = 0;
+
+  void pass() {
+    std::unique_lock guard(mutex);
+    if (!closed) return;
+    if (std::this_thread::get_id() == owner) {
+      ++by_owner;
+      return;
+    }
+    ++held;
+    opened.wait(guard, [this] { return !closed; });
+    --held;
+  }
+};
+
+Gate gate;
 
 // Never destroyed: transports may be, after main().
 struct Provider {
@@ -166,6 +191,29 @@ std::int64_t slots_of_adapter(const ibv_context& context) {
   return sum;
 }
 
+HeldEnds::HeldEnds() {
+  const std::lock_guard guard(gate.mutex);
+  gate.closed = true;
+  gate.owner = std::this_thread::get_id();
+  gate.by_owner = 0;
+}
+
+HeldEnds::~HeldEnds() {
+  const std::lock_guard guard(gate.mutex);
+  gate.closed = false;
+  gate.opened.notify_all();
+}
+
+std::size_t HeldEnds::held() const {
+  const std::lock_guard guard(gate.mutex);
+  return gate.held;
+}
+
+std::size_t HeldEnds::by_its_own_thread() const {
+  const std::lock_guard guard(gate.mutex);
+  return gate.by_owner;
+}
+
 std::uint64_t swallowed_slots() { return provider().swallowed; }
 std::uint64_t early_ends() { return provider().early_ends; }
 
@@ -216,6 +264,7 @@ int ibv_modify_qp(ibv_qp* queue_pair, ibv_qp_attr* attributes, int mask) {
 }
 
 int ibv_destroy_qp(ibv_qp* queue_pair) {
+  gate.pass();
   Provider& the = provider();
   const std::lock_guard guard(the.mutex);
   OPENLAPI_CHECK(the.unacknowledged[queue_pair] == 0);  // libibverbs waits for ever

@@ -5,6 +5,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -35,6 +36,19 @@ class Habits {
 
  private:
   ProviderHabits before_;
+};
+
+// While one exists queue pairs are not destroyed, as soft-RoCE waits for packets that wait for a neighbour: whoever
+// tries to is held up. The thread that has made it is not, which is counted.
+class HeldEnds {
+ public:
+  HeldEnds();
+  ~HeldEnds();
+  HeldEnds(const HeldEnds&) = delete;
+  HeldEnds& operator=(const HeldEnds&) = delete;
+
+  std::size_t held() const;               // queue pairs whose destroyers wait
+  std::size_t by_its_own_thread() const;  // queue pairs
 };
 
 // Completions in this queue that the program has not polled yet.

@@ -1,0 +1,30 @@
+#include "nic/verbs/slow_destruction.h"
+
+#include <utility>
+
+namespace openlapi::verbs {
+
+void SlowDestruction::add(QueuePair queue_pair) {
+  waiting_.push_back(std::move(queue_pair));
+  go_on();
+}
+
+void SlowDestruction::go_on() {
+  if (count_under_way_ != 0) {
+    if (!call_.over()) return;
+    count_under_way_ = 0;
+  }
+  if (waiting_.empty()) return;
+  under_way_.swap(waiting_);
+  count_under_way_ = under_way_.size();
+  if (call_.begin([this] { under_way_.clear(); })) return;
+  under_way_.clear();
+  count_under_way_ = 0;
+}
+
+std::size_t SlowDestruction::count() {
+  go_on();
+  return waiting_.size() + count_under_way_;
+}
+
+}  // namespace openlapi::verbs
