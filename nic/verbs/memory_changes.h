@@ -21,7 +21,7 @@ class MemoryChanges {
   // For the writer: begin_round(), any number of add(), finish_round(). None of them allocates or waits.
   void begin_round() { begun_.fetch_add(1); }
   void finish_round() { finished_.store(begun_.load()); }
-  // `gone`: other memory may be there now, or none; otherwise only the pages are others.
+  // `gone`: what was there is certainly not there any more.
   void add(std::uint64_t begin, std::uint64_t end, bool gone) {
     const std::uint64_t number = written_.load();
     claimed_.store(number + 1);
@@ -41,7 +41,8 @@ class MemoryChanges {
     bool behind() const { return changes_->begun_.load(std::memory_order_acquire) != round_; }
 
     // Calls `changed(begin, end, gone)` for every change made before this call; begin 0 and end UINT64_MAX mean that
-    // anything may have changed. `wait()` is called repeatedly while a round is being written.
+    // anything may have changed (and then nothing is certainly gone). `wait()` is called repeatedly while a round is
+    // being written.
     template <typename Wait, typename Changed>
     void take(Wait wait, Changed changed) {
       const std::uint64_t round = changes_->begun_.load();
@@ -53,7 +54,7 @@ class MemoryChanges {
         const bool gone = change.gone.load();
         if (changes_->claimed_.load() - next_ > kKept) {  // overwritten, perhaps while it was read
           next_ = end;
-          return changed(std::uint64_t{0}, UINT64_MAX, true);
+          return changed(std::uint64_t{0}, UINT64_MAX, false);
         }
         changed(from, to, gone);
       }

@@ -27,7 +27,7 @@ FileIdentity program_file() {
 
 void WatchableMemoryScan::take(const Mapping& mapping) {
   if (over() || mapping.end <= next_) return;
-  refused_ = mapping.begin > next_ || !watchable(mapping);
+  refused_ = mapping.begin > next_ || !is_watchable(mapping, program_);
   if (refused_) return;
   next_ = mapping.end;
   if (!is_huge(mapping)) return;
@@ -35,10 +35,10 @@ void WatchableMemoryScan::take(const Mapping& mapping) {
   widened_.end = std::max(widened_.end, mapping.end);
 }
 
-bool WatchableMemoryScan::watchable(const Mapping& mapping) const {
+bool is_watchable(const Mapping& mapping, const FileIdentity& program) {
   if (mapping.shared) return false;
-  const bool program = mapping.inode == program_.inode && mapping.device == program_.device;
-  return mapping.inode == 0 || program || is_huge(mapping);
+  const bool of_program = mapping.inode == program.inode && mapping.device == program.device;
+  return mapping.inode == 0 || of_program || is_huge(mapping);
 }
 
 std::optional<PageRange> watchable_memory(const PageRange& range, const FileIdentity& program) {

@@ -37,6 +37,9 @@ struct FileIdentity {
 // Of the program that this process runs.
 FileIdentity program_file();
 
+// Whether the kernel tells of every change of its pages.
+bool is_watchable(const Mapping& mapping, const FileIdentity& program);
+
 // Takes the process's mappings, in their order, and tells whether memory of which all changes can be told covers the
 // whole range.
 class WatchableMemoryScan {
@@ -52,8 +55,6 @@ class WatchableMemoryScan {
   const PageRange& widened() const { return widened_; }
 
  private:
-  bool watchable(const Mapping& mapping) const;
-
   std::uint64_t next_;  // everything in the range before it is watchable
   std::uint64_t end_;
   FileIdentity program_;

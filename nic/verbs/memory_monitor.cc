@@ -57,7 +57,8 @@ class UserfaultMonitor final : public MemoryMonitor {
  private:
   bool register_pages(std::uint64_t begin, std::uint64_t end);
   bool try_pages(const PageRange& range);
-  void remove(const PageRange& range);
+  void release_around(const PageRange& range);
+  void release_unused(const PageRange& range);
   void take_changes();
   void run();
   void note(const uffd_msg& event);
@@ -135,13 +136,17 @@ PageRange UserfaultMonitor::watch(std::uint64_t begin, std::uint64_t end) {
   return range && try_pages(*range) ? *range : PageRange{};
 }
 
+// Recorded before it is registered, since there may be no memory for the record.
 bool UserfaultMonitor::try_pages(const PageRange& range) {
-  const bool done = register_pages(range.begin, range.end);
-  // With too many mappings the kernel stops midway; other refusals come before it begins.
-  if (!done && errno != ENOMEM) return false;
   watched_.add(range.begin, range.end);
-  if (!done) remove(range);
-  return done;
+  if (register_pages(range.begin, range.end)) {
+    watched_.arrive(range.begin, range.end);
+    return true;
+  }
+  const bool midway = errno == ENOMEM;  // too many mappings; other refusals come before the kernel begins
+  watched_.remove(range.begin, range.end, [](std::uint64_t, std::uint64_t) {});
+  if (midway) release_around(range);
+  return false;
 }
 
 // The descriptor of a forked child would stop the watch in its parent.
@@ -150,15 +155,35 @@ void UserfaultMonitor::unwatch(const PageRange& range) {
   if (getpid() != owner_) return;
   const std::lock_guard guard(mutex_);
   take_changes();
-  remove(range);
+  bool ended = false;
+  watched_.remove(range.begin, range.end, [&](std::uint64_t, std::uint64_t) { ended = true; });
+  if (ended) release_around(range);
 }
 
-// Memory that was moved elsewhere is watched there without a user, until it is unmapped or a range of it was used: its
-// mapping is one with none of its neighbours, but it is not split.
-void UserfaultMonitor::remove(const PageRange& range) {
-  watched_.remove(range.begin, range.end, [&](std::uint64_t from, std::uint64_t to) {
+// Whether memory is watched is a property of its mapping, and what a mapping gains, it has in all of it: one that grows
+// in place is watched in its new part, without an event, and one that moves is watched at its new place. So all of the
+// mappings that are at these addresses now is released, not only what was once asked for; otherwise they would stay
+// divided, and mremap() moves only whole ones. Memory that has moved to addresses that nobody uses stays watched, in
+// one mapping, until it is unmapped.
+void UserfaultMonitor::release_around(const PageRange& range) {
+  const bool known = each_mapping([&](const Mapping& mapping) {
+    if (mapping.begin >= range.end) return false;
+    if (mapping.end > range.begin && is_watchable(mapping, program_)) release_unused({mapping.begin, mapping.end});
+    return true;
+  });
+  if (!known) release_unused(range);  // no descriptor is left to read the list with
+}
+
+// These addresses may have become other memory that another library of the process watches: a thread may be inside
+// munmap() with its event unread, and of an overflow of the log we know nothing. Kernels before 6.15 stop that
+// library's watch, too. So the memory is registered first, which the kernel refuses as a whole (EBUSY) where some of it
+// is watched by others, and which changes nothing of what is ours. What is left is the time between the two calls: in
+// it one thread must unmap this memory, and another map some there and watch it.
+void UserfaultMonitor::release_unused(const PageRange& range) {
+  watched_.each_unused(range.begin, range.end, [&](std::uint64_t from, std::uint64_t to) {
+    if (!register_pages(from, to) && errno != ENOMEM) return;
     uffdio_range pages{.start = from, .len = to - from};
-    ioctl(events_, UFFDIO_UNREGISTER, &pages);  // refused only if another thread is unmapping it
+    ioctl(events_, UFFDIO_UNREGISTER, &pages);
   });
 }
 
@@ -194,9 +219,9 @@ void UserfaultMonitor::run() {
 void UserfaultMonitor::note(const uffd_msg& event) {
   if (event.event == UFFD_EVENT_UNMAP || event.event == UFFD_EVENT_REMOVE) {
     changes_.add(event.arg.remove.start, event.arg.remove.end, event.event == UFFD_EVENT_UNMAP);
-  } else if (event.event == UFFD_EVENT_REMAP) {
-    changes_.add(event.arg.remap.from, event.arg.remap.from + event.arg.remap.len, true);
-    changes_.add(event.arg.remap.to, event.arg.remap.to + event.arg.remap.len, true);
+  } else if (event.event == UFFD_EVENT_REMAP) {  // with MREMAP_DONTUNMAP both mappings are there, and watched
+    changes_.add(event.arg.remap.from, event.arg.remap.from + event.arg.remap.len, false);
+    changes_.add(event.arg.remap.to, event.arg.remap.to + event.arg.remap.len, false);
   }
 }
 

@@ -2,17 +2,29 @@
 
 #include <algorithm>
 #include <iterator>
+#include <new>
 
 namespace openlapi::verbs {
 
 void WatchedRanges::add(std::uint64_t begin, std::uint64_t end) {
   auto piece = cut(begin, end);
-  for (std::uint64_t next = begin; next < end; ++piece) {
-    const std::uint64_t taken = piece == pieces_.end() ? end : std::min(piece->first, end);
-    if (next < taken) piece = pieces_.emplace_hint(piece, next, Piece{.end = taken});
-    ++piece->second.users;
+  std::uint64_t next = begin;
+  try {
+    for (; next < end; ++piece) {
+      const std::uint64_t taken = piece == pieces_.end() ? end : std::min(piece->first, end);
+      if (next < taken) piece = pieces_.emplace_hint(piece, next, Piece{.end = taken});
+      ++piece->second.users;
+      next = piece->second.end;
+    }
+  } catch (const std::bad_alloc&) {
+    remove(begin, next, [](std::uint64_t, std::uint64_t) {});
+    throw;
+  }
+}
+
+void WatchedRanges::arrive(std::uint64_t begin, std::uint64_t end) {
+  for (auto piece = pieces_.lower_bound(begin); piece != pieces_.end() && piece->first < end; ++piece) {
     piece->second.present = true;
-    next = piece->second.end;
   }
   join(begin, end);
 }

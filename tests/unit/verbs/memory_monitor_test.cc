@@ -18,33 +18,11 @@
 #include <functional>
 #include <thread>
 
-#include "dataplane/base/process_maps.h"
-#include "nic/verbs/registration_cache.h"
 #include "tests/support/sanitizers.h"
+#include "tests/unit/verbs/monitor_fixture.h"
 
 namespace openlapi::verbs {
 namespace {
-
-class CountingRegistrar final : public Registrar {
- public:
-  Outcome add(std::uint64_t, std::uint64_t, bool, Region& region) override {
-    region.local_key = ++made;
-    return Outcome::done;
-  }
-  void remove(const Region&) override { ++removed; }
-  std::uint32_t made = 0, removed = 0;
-};
-
-constexpr std::size_t kMapped = 1 << 20;
-const std::size_t kPage = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-
-char* map(std::size_t bytes, void* where = nullptr, int more = 0) {
-  void* const memory = mmap(where, bytes, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | (where != nullptr ? MAP_FIXED : 0) | more, -1, 0);
-  EXPECT_NE(memory, MAP_FAILED);
-  std::memset(memory, 1, bytes);
-  return static_cast<char*>(memory);
-}
 
 // The program's own, with values and without: more than a page each.
 char data[4 << 16] = {1};
@@ -56,28 +34,8 @@ char* page_of(char* variable) {
   return variable + (kPage - address % kPage) % kPage;
 }
 
-std::size_t mappings() {
-  std::size_t count = 0;
-  each_mapping([&](const Mapping&) {
-    ++count;
-    return true;
-  });
-  return count;
-}
-
-class MonitorTest : public testing::Test {
+class ChangeTest : public MonitorTest {
  protected:
-  void SetUp() override {
-    if (!monitor) GTEST_SKIP() << reason;
-  }
-
-  std::uint32_t use(const void* address, std::size_t length) {
-    RegistrationCache::Entry* const entry = cache.acquire(address, length, true);
-    const std::uint32_t key = entry->region.local_key;
-    cache.release(*entry);
-    return key;
-  }
-
   // 100 times: memory is found in the cache, `change` is done, and then it is not.
   void expect_noticed(const char* what, const std::function<char*()>& begin, const std::function<char*(char*)>& change,
                       const std::function<void(char*)>& end) {
@@ -90,18 +48,12 @@ class MonitorTest : public testing::Test {
       end(memory);
     }
   }
-
-  static constexpr std::size_t kBytes = kMapped;
-  std::string reason;
-  std::shared_ptr<MemoryMonitor> monitor = process_memory_monitor(reason);
-  CountingRegistrar registrar;
-  RegistrationCache cache{registrar, monitor.get(), {}};
 };
 
 char* begin_map() { return map(kMapped); }
 void end_map(char* memory) { munmap(memory, kMapped); }
 
-TEST_F(MonitorTest, UnmappedAndMappedAgain) {
+TEST_F(ChangeTest, UnmappedAndMappedAgain) {
   expect_noticed(
       "munmap and mmap", begin_map,
       [](char* memory) {
@@ -111,12 +63,12 @@ TEST_F(MonitorTest, UnmappedAndMappedAgain) {
       end_map);
 }
 
-TEST_F(MonitorTest, MappedOver) {
+TEST_F(ChangeTest, MappedOver) {
   expect_noticed(
       "MAP_FIXED of a page", begin_map, [](char* memory) { return map(kPage, memory + kBytes / 2), memory; }, end_map);
 }
 
-TEST_F(MonitorTest, EmptiedPages) {
+TEST_F(ChangeTest, EmptiedPages) {
   for (const int advice : {MADV_DONTNEED, MADV_FREE}) {
     expect_noticed(
         "madvise", begin_map,
@@ -128,7 +80,7 @@ TEST_F(MonitorTest, EmptiedPages) {
   }
 }
 
-TEST_F(MonitorTest, ShrunkAndGrown) {
+TEST_F(ChangeTest, ShrunkAndGrown) {
   expect_noticed(
       "mremap to less and back", begin_map,
       [](char* memory) {
@@ -138,7 +90,7 @@ TEST_F(MonitorTest, ShrunkAndGrown) {
       end_map);
 }
 
-TEST_F(MonitorTest, MovedAway) {
+TEST_F(ChangeTest, MovedAway) {
   expect_noticed(
       "mremap to elsewhere", begin_map,
       [](char* memory) {
@@ -151,7 +103,7 @@ TEST_F(MonitorTest, MovedAway) {
       end_map);
 }
 
-TEST_F(MonitorTest, MovedAwayButNotUnmapped) {
+TEST_F(ChangeTest, MovedAwayButNotUnmapped) {
   expect_noticed(
       "mremap that leaves empty pages", begin_map,
       [](char* memory) {
@@ -163,7 +115,7 @@ TEST_F(MonitorTest, MovedAwayButNotUnmapped) {
       end_map);
 }
 
-TEST_F(MonitorTest, ReplacedByOtherMemoryThatMovesThere) {
+TEST_F(ChangeTest, ReplacedByOtherMemoryThatMovesThere) {
   expect_noticed(
       "mremap onto it", begin_map,
       [](char* memory) {
@@ -195,7 +147,7 @@ TEST_F(MonitorTest, FreedBlocksOfTheCLibrary) {
 }
 #endif
 
-TEST_F(MonitorTest, TheHeapsEndThatIsGivenBack) {
+TEST_F(ChangeTest, TheHeapsEndThatIsGivenBack) {
   char* const before = static_cast<char*>(sbrk(0));
   expect_noticed(
       "sbrk",
@@ -297,58 +249,6 @@ TEST_F(MonitorTest, WhatCanLoseItsPagesSecretlyIsNotKept) {
   }
   EXPECT_EQ(registrar.removed, registrar.made);
   close(file);
-}
-
-// Of one mapping every second page is used. What of it leaves the cache must not stay a mapping of its own: the kernel
-// allows a process 65,530.
-TEST_F(MonitorTest, MappingsDoNotStaySplit) {
-  constexpr std::size_t kUsed = 500, kLimit = 10, kOthers = 20;  // the C library may map some for itself
-  char* const memory = map(2 * kUsed * kPage);
-  const std::size_t before = mappings();
-  {
-    RegistrationCache small(registrar, monitor.get(), {.entries = kLimit});
-    RegistrationCache other(registrar, monitor.get(), {.entries = kLimit});
-    for (std::size_t i = 0; i < kUsed; ++i) {
-      for (RegistrationCache* one : {&small, &other}) one->release(*one->acquire(memory + 2 * i * kPage, kPage, true));
-    }
-    const std::size_t last = 2 * (kUsed - 1) * kPage;
-    EXPECT_GE(mappings(), before + 2 * kLimit - 1) << "nothing was watched";
-    EXPECT_LE(mappings(), before + 2 * kLimit + kOthers);
-    RegistrationCache::Entry* const entry = small.acquire(memory + last, kPage, true);
-    const std::uint32_t key = entry->region.local_key;
-    small.release(*entry);
-    for (std::size_t i = 0; i < kLimit; ++i) other.release(*other.acquire(memory + 2 * i * kPage, kPage, true));
-    ASSERT_EQ(madvise(memory + last, kPage, MADV_DONTNEED), 0);
-    RegistrationCache::Entry* const again = small.acquire(memory + last, kPage, true);
-    EXPECT_NE(again->region.local_key, key) << "what one cache let go of was still watched for the other";
-    small.release(*again);
-  }
-  EXPECT_LE(mappings(), before + kOthers);
-  munmap(memory, 2 * kUsed * kPage);
-}
-
-TEST_F(MonitorTest, EmptiedMemoryIsNoLongerWatched) {
-  constexpr std::size_t kUsed = 200, kOthers = 20;
-  char* const memory = map(2 * kUsed * kPage);
-  const std::size_t before = mappings();
-  for (std::size_t i = 0; i < kUsed; ++i) use(memory + 2 * i * kPage, kPage);
-  ASSERT_EQ(madvise(memory, 2 * kUsed * kPage, MADV_DONTNEED), 0);
-  cache.settle();
-  EXPECT_EQ(cache.counters().invalidated, kUsed);
-  EXPECT_LE(mappings(), before + kOthers);
-  munmap(memory, 2 * kUsed * kPage);
-}
-
-// The kernel moves only what is one mapping.
-TEST_F(MonitorTest, MemoryThatIsNoLongerKeptCanBeMoved) {
-  char* memory = map(kBytes);
-  {
-    RegistrationCache short_lived(registrar, monitor.get(), {});
-    short_lived.release(*short_lived.acquire(memory + kPage, kPage, true));
-  }
-  void* const moved = mremap(memory, kBytes, 2 * kBytes, MREMAP_MAYMOVE);
-  ASSERT_NE(moved, MAP_FAILED);
-  munmap(moved, 2 * kBytes);
 }
 
 TEST_F(MonitorTest, MemoryThatWasNeverTouchedCanBeUsedByTheKernel) {

@@ -17,15 +17,26 @@ Ranges remove(WatchedRanges& watched, std::uint64_t begin, std::uint64_t end) {
   return ended;
 }
 
+void watch(WatchedRanges& watched, std::uint64_t begin, std::uint64_t end) {
+  watched.add(begin, end);
+  watched.arrive(begin, end);
+}
+
+Ranges unused(const WatchedRanges& watched, std::uint64_t begin, std::uint64_t end) {
+  Ranges found;
+  watched.each_unused(begin, end, [&](std::uint64_t from, std::uint64_t to) { found.emplace_back(from, to); });
+  return found;
+}
+
 TEST(WatchedRanges, WhatHasNoUserAnyMoreEnds) {
   WatchedRanges watched;
-  watched.add(10, 20);
-  watched.add(15, 30);
-  watched.add(40, 50);
+  watch(watched, 10, 20);
+  watch(watched, 15, 30);
+  watch(watched, 40, 50);
   EXPECT_EQ(remove(watched, 10, 20), (Ranges{{10, 15}}));
   EXPECT_EQ(remove(watched, 15, 30), (Ranges{{15, 30}}));
   EXPECT_EQ(watched.pieces(), 1u);
-  watched.add(40, 50);
+  watch(watched, 40, 50);
   EXPECT_EQ(remove(watched, 40, 50), Ranges());
   EXPECT_EQ(remove(watched, 40, 50), (Ranges{{40, 50}}));
   EXPECT_EQ(watched.pieces(), 0u);
@@ -33,24 +44,49 @@ TEST(WatchedRanges, WhatHasNoUserAnyMoreEnds) {
 
 TEST(WatchedRanges, WhatIsGoneIsNotTouched) {
   WatchedRanges watched;
-  watched.add(10, 20);
+  watch(watched, 10, 20);
   watched.lose(12, 14);
   watched.lose(18, 40);
   EXPECT_EQ(remove(watched, 10, 20), (Ranges{{10, 12}, {14, 18}}));
-  watched.add(10, 20);
+  watch(watched, 10, 20);
   watched.lose(0, UINT64_MAX);
-  watched.add(15, 25);  // there is other memory now
+  watch(watched, 15, 25);  // there is other memory now
   EXPECT_EQ(remove(watched, 10, 20), Ranges());
   EXPECT_EQ(remove(watched, 15, 25), (Ranges{{15, 25}}));
 }
 
+TEST(WatchedRanges, WhatIsNotUsedIsFoundInAnyRange) {
+  WatchedRanges watched;
+  EXPECT_EQ(unused(watched, 5, 50), (Ranges{{5, 50}}));
+  watch(watched, 10, 20);
+  watch(watched, 15, 30);
+  EXPECT_EQ(unused(watched, 5, 50), (Ranges{{5, 10}, {30, 50}}));
+  EXPECT_EQ(unused(watched, 12, 50), (Ranges{{30, 50}}));
+  EXPECT_EQ(unused(watched, 12, 28), Ranges());
+  EXPECT_EQ(unused(watched, 30, 40), (Ranges{{30, 40}}));
+  watched.lose(12, 14);
+  EXPECT_EQ(unused(watched, 5, 25), (Ranges{{5, 10}, {12, 14}})) << "its users meant other memory";
+}
+
+// Where the kernel stops midway in a registration.
+TEST(WatchedRanges, WhatWasLostIsNotFoundAgainByATryThatFails) {
+  WatchedRanges watched;
+  watch(watched, 10, 20);
+  watched.lose(10, 20);
+  watched.add(15, 30);
+  EXPECT_EQ(remove(watched, 15, 30), Ranges());
+  EXPECT_EQ(unused(watched, 10, 30), (Ranges{{10, 30}}));
+  EXPECT_EQ(remove(watched, 10, 20), Ranges()) << "it never came back";
+  EXPECT_EQ(watched.pieces(), 0u);
+}
+
 TEST(WatchedRanges, NeighboursOfWhichTheSameIsKnownAreOne) {
   WatchedRanges watched;
-  watched.add(0, 1000);
+  watch(watched, 0, 1000);
   for (std::uint64_t i = 0; i < 100; ++i) {
-    watched.add(10 * i, 10 * i + 5);
+    watch(watched, 10 * i, 10 * i + 5);
     watched.lose(10 * i, 10 * i + 5);
-    watched.add(10 * i, 10 * i + 5);
+    watch(watched, 10 * i, 10 * i + 5);
     remove(watched, 10 * i, 10 * i + 5);
     remove(watched, 10 * i, 10 * i + 5);
   }
@@ -75,7 +111,7 @@ TEST(WatchedRanges, RandomUse) {
     const std::uint64_t begin = random(63), end = begin + 1 + random(64 - begin - 1);
     const std::uint64_t what = random(5);
     if (what < 2 && used.size() < 20) {
-      watched.add(begin, end);
+      watch(watched, begin, end);
       used.emplace_back(begin, end);
       for (std::uint64_t i = begin; i < end; ++i) pages[i] = {pages[i].users + 1, true};
     } else if (what == 2) {
