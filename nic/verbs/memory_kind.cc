@@ -2,16 +2,7 @@
 
 #include <sys/auxv.h>
 
-#include <algorithm>
-
 namespace openlapi::verbs {
-namespace {
-
-// MAP_ANONYMOUS with MAP_HUGETLB has a file that nothing else refers to, whose pages never become those of a private
-// mapping. Files of memfd_create() and of mounted file systems have other names.
-bool is_huge(const Mapping& mapping) { return mapping.name == "/anon_hugepage (deleted)"; }
-
-}  // namespace
 
 // The kernel tells where the program's headers are in memory.
 FileIdentity program_file() {
@@ -30,24 +21,21 @@ void WatchableMemoryScan::take(const Mapping& mapping) {
   refused_ = mapping.begin > next_ || !is_watchable(mapping, program_);
   if (refused_) return;
   next_ = mapping.end;
-  if (!is_huge(mapping)) return;
-  widened_.begin = std::min(widened_.begin, mapping.begin);
-  widened_.end = std::max(widened_.end, mapping.end);
 }
 
 bool is_watchable(const Mapping& mapping, const FileIdentity& program) {
   if (mapping.shared) return false;
   const bool of_program = mapping.inode == program.inode && mapping.device == program.device;
-  return mapping.inode == 0 || of_program || is_huge(mapping);
+  return mapping.inode == 0 || of_program;
 }
 
-std::optional<PageRange> watchable_memory(const PageRange& range, const FileIdentity& program) {
+bool watchable_memory(const PageRange& range, const FileIdentity& program) {
   WatchableMemoryScan scan(range.begin, range.end, program);
   each_mapping([&](const Mapping& mapping) {
     scan.take(mapping);
     return !scan.over();
   });
-  return scan.covered() ? std::optional(scan.widened()) : std::nullopt;
+  return scan.covered();
 }
 
 }  // namespace openlapi::verbs

@@ -1,12 +1,16 @@
 // What kind of memory lies at an address, according to /proc/self/maps: whether the kernel tells of every change of its
 // pages if it is watched (memory_monitor.h).
 //
-// - Private memory of no file, in pages of any size: whoever takes its pages away does so by a call in this process
+// - Private memory of no file, transparent huge pages too: whoever takes its pages away does so by a call in this
+// process
 //   about these addresses.
 // - Variables of the program, which lie in a private mapping of its file: the file of a program that runs cannot be
 //   written or truncated (ETXTBSY). A file server may do that all the same; the program has then lost its code and all
 //   of its variables.
 // - Not libraries' variables, nor other files: truncating the file takes pages away, without an event.
+// - Not huge pages (MAP_HUGETLB), though the kernel tells of their changes: those that are pinned it copies at once
+// when
+//   the process forks, and the fork fails if none is free then. How many will be nobody can tell beforehand.
 // - Not shared memory (shm_open, memfd_create, shmget, MAP_SHARED): another process, or this one through a descriptor
 // or
 //   another mapping, can truncate it or punch holes (MADV_REMOVE, fallocate), without an event here. The adapter would
@@ -16,7 +20,6 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <optional>
 
 #include "dataplane/base/process_maps.h"
 
@@ -37,7 +40,7 @@ struct FileIdentity {
 // Of the program that this process runs.
 FileIdentity program_file();
 
-// Whether the kernel tells of every change of its pages.
+// Whether it is of such a kind.
 bool is_watchable(const Mapping& mapping, const FileIdentity& program);
 
 // Takes the process's mappings, in their order, and tells whether memory of which all changes can be told covers the
@@ -45,25 +48,22 @@ bool is_watchable(const Mapping& mapping, const FileIdentity& program);
 class WatchableMemoryScan {
  public:
   WatchableMemoryScan(std::uint64_t begin, std::uint64_t end, const FileIdentity& program)
-      : next_(begin), end_(end), program_(program), widened_{begin, end} {}
+      : next_(begin), end_(end), program_(program) {}
 
   void take(const Mapping& mapping);
 
   bool covered() const { return next_ >= end_ && !refused_; }
   bool over() const { return next_ >= end_ || refused_; }
-  // With the whole of mappings with huge pages: they can be split between such pages only, and never join again.
-  const PageRange& widened() const { return widened_; }
 
  private:
   std::uint64_t next_;  // everything in the range before it is watchable
   std::uint64_t end_;
   FileIdentity program_;
-  PageRange widened_;
   bool refused_ = false;
 };
 
-// The range, or more of it where it has huge pages; nothing: changes of some of it cannot be told. Takes as long as
-// reading the list: tens of microseconds or more.
-std::optional<PageRange> watchable_memory(const PageRange& range, const FileIdentity& program);
+// False: changes of some of it cannot be told, or it is not to be kept. Takes as long as reading the list: tens of
+// microseconds or more.
+bool watchable_memory(const PageRange& range, const FileIdentity& program);
 
 }  // namespace openlapi::verbs

@@ -15,7 +15,6 @@
 #include <cerrno>
 #include <cstring>
 #include <mutex>
-#include <optional>
 #include <system_error>
 #include <thread>
 
@@ -132,8 +131,8 @@ PageRange UserfaultMonitor::watch(std::uint64_t begin, std::uint64_t end) {
   if (getpid() != owner_) return {};
   const std::lock_guard guard(mutex_);
   take_changes();
-  const std::optional<PageRange> range = watchable_memory({begin, end}, program_);
-  return range && try_pages(*range) ? *range : PageRange{};
+  const PageRange range{begin, end};
+  return watchable_memory(range, program_) && try_pages(range) ? range : PageRange{};
 }
 
 // Recorded before it is registered, since there may be no memory for the record.

@@ -9,8 +9,8 @@
 // - On-demand paging exists on few adapters; where it does it serves beside this (on_demand_paging.h).
 // Ranges are registered in write-protect mode but never protected, so there are no page faults to serve, and system
 // calls into watched memory work. An ordinary user may have such a descriptor since Linux 5.11; seccomp filters in
-// containers may forbid it. Anonymous huge pages (MAP_HUGETLB) can be watched since Linux 5.19, the program's variables
-// with values (.data) since 6.7; those without (.bss) and transparent huge pages are as ordinary memory.
+// containers may forbid it. The program's variables with values (.data) can be watched since 6.7; those without (.bss)
+// and transparent huge pages are as ordinary memory.
 #pragma once
 
 #include <cstdint>

@@ -25,13 +25,12 @@ TEST(VerbsBulk, RightBytesInHugePages) {
     VerbsPair pair;
     char *const source = map_huge(nullptr), *const sink = map_huge(nullptr);
     for (std::uint64_t lap = 0; lap < 8; ++lap) {
-      if (lap % 2 == 0) map_huge(source);  // the adapter has the page before until its registration is dropped
+      if (lap % 2 == 0) map_huge(source);
       fill(source, kBytes, lap);
       ASSERT_TRUE(pull_exposed(pair, source + 4096, sink + 4096, kBytes));
       ASSERT_EQ(std::memcmp(source + 4096, sink + 4096, kBytes), 0) << lap;
     }
-    EXPECT_GE(pair.right->bulk()->registrations().counters().hits, 4u);
-    EXPECT_GE(pair.right->bulk()->registrations().counters().invalidated, 3u);
+    EXPECT_EQ(pair.right->bulk()->registrations().entries(), 0u) << "pinned ones make a fork fail where none is free";
     munmap(source, kHuge);
     munmap(sink, kHuge);
   }
