@@ -10,7 +10,7 @@ FileIdentity program_file() {
   FileIdentity found;
   each_mapping([&](const Mapping& mapping) {
     if (!mapping.contains(headers)) return true;
-    found = {mapping.device, mapping.inode};
+    found = {mapping.device, mapping.inode, std::string(mapping.name)};
     return false;
   });
   return found;
@@ -25,7 +25,8 @@ void WatchableMemoryScan::take(const Mapping& mapping) {
 
 bool is_watchable(const Mapping& mapping, const FileIdentity& program) {
   if (mapping.shared) return false;
-  const bool of_program = mapping.inode == program.inode && mapping.device == program.device;
+  const bool of_program =
+      mapping.inode == program.inode && mapping.device == program.device && mapping.name == program.path;
   return mapping.inode == 0 || of_program;
 }
 

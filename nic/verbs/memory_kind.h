@@ -20,6 +20,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <string>
 
 #include "dataplane/base/process_maps.h"
 
@@ -32,9 +33,11 @@ struct PageRange {
   bool operator==(const PageRange&) const = default;
 };
 
+// Some file systems show several files with one number, or another device than their files'.
 struct FileIdentity {
   dev_t device = 0;
   ino_t inode = 0;  // 0: none
+  std::string path;
 };
 
 // Of the program that this process runs.

@@ -14,7 +14,7 @@ namespace {
 const dev_t kProgramDevice = makedev(0xfe, 1);
 
 bool covered(std::uint64_t begin, std::uint64_t end, std::initializer_list<const char*> lines) {
-  WatchableMemoryScan scan(begin, end, {kProgramDevice, 1234});
+  WatchableMemoryScan scan(begin, end, {kProgramDevice, 1234, "/usr/bin/program"});
   for (const char* line : lines) scan.take(parse_mapping(line).value());
   return scan.covered();
 }
@@ -30,6 +30,7 @@ constexpr const char* kAfterHole = "0000b000-0000c000 rw-p 00000000 00:00 0 ";
 constexpr const char* kData = "00010000-00011000 rw-p 00003000 fe:01 1234      /usr/bin/program";
 constexpr const char* kZeroes = "00011000-00012000 rw-p 00000000 00:00 0 ";
 constexpr const char* kSameNumber = "00012000-00013000 rw-p 00003000 fe:02 1234      /mnt/other";
+constexpr const char* kOtherPath = "00014000-00015000 rw-p 00003000 fe:01 1234      /usr/bin/other";
 constexpr const char* kSharedProgram = "00013000-00014000 rw-s 00003000 fe:01 1234      /usr/bin/program";
 
 constexpr const char* kHuge = "00200000-00800000 rw-p 00000000 00:0f 10562      /anon_hugepage (deleted)";
@@ -52,6 +53,7 @@ TEST(MemoryKind, OfFilesOnlyTheProgramsVariables) {
   EXPECT_TRUE(covered(0x10000, 0x12000, lines));
   EXPECT_FALSE(covered(0x12000, 0x13000, lines)) << "of another file system";
   EXPECT_FALSE(covered(0x13000, 0x14000, lines)) << "not variables";
+  EXPECT_FALSE(covered(0x14000, 0x15000, {kOtherPath})) << "a file system without numbers of its own";
 }
 
 TEST(MemoryKind, PrivateMemoryOfNoFileIsFoundInTheList) {
