@@ -59,12 +59,15 @@ std::shared_ptr<MemoryMonitor> choose_monitor(bool pages, OnDemandPaging paging,
   return monitor;
 }
 
-MemoryRegion whole_memory_of(ibv_context& context, const Domains& domains, OnDemandPaging paging) {
-  if (paging == OnDemandPaging::never) return nullptr;
-  return register_whole_memory(context, domains.of_memory());
-}
-
 }  // namespace
+
+// If nothing else is to be registered, it has to be known whether that is possible.
+BulkReads::AdapterRegistrar::AdapterRegistrar(ibv_context& context, ibv_pd& of, OnDemandPaging paging)
+    : domain(of), pages(paging != OnDemandPaging::never && pages_whole_memory(context)) {
+  if (!pages || paging != OnDemandPaging::always) return;
+  whole = register_whole_memory(domain);
+  pages = whole != nullptr;
+}
 
 Registrar::Outcome BulkReads::AdapterRegistrar::add(std::uint64_t begin, std::uint64_t end, bool writable,
                                                     Region& region) {
@@ -80,8 +83,10 @@ Registrar::Outcome BulkReads::AdapterRegistrar::add(std::uint64_t begin, std::ui
   return Outcome::done;
 }
 
-bool BulkReads::AdapterRegistrar::whole_memory(Region& region) {
-  if (!whole) return false;
+bool BulkReads::AdapterRegistrar::whole_memory(std::uint64_t begin, std::uint64_t end, bool writable, Region& region) {
+  if (pages && !whole) whole = register_whole_memory(domain);
+  pages = whole != nullptr;
+  if (!pages || !page_in(domain, *whole, begin, end, writable)) return false;
   region = {nullptr, whole->lkey, whole->rkey};
   return true;
 }
@@ -100,8 +105,8 @@ std::unique_ptr<BulkReads> BulkReads::make(ibv_context& context, const Domains& 
 
 BulkReads::BulkReads(ibv_context& context, const Domains& domains, ConnectionPath& path, const BulkLimits& limits)
     : domains_(domains),
-      registrar_(domains.of_memory(), whole_memory_of(context, domains, limits.on_demand_paging)),
-      monitor_(choose_monitor(registrar_.whole != nullptr, limits.on_demand_paging, registration_text_)),
+      registrar_(context, domains.of_memory(), limits.on_demand_paging),
+      monitor_(choose_monitor(registrar_.pages, limits.on_demand_paging, registration_text_)),
       path_(path),
       limits_(limits),
       cache_(registrar_, monitor_.get(), limits.registrations),

@@ -102,12 +102,13 @@ class BulkReads final : public BulkMemory {
   static_assert(kPiecesAtATime * kPiece >= kLongestRead);
 
   struct AdapterRegistrar final : Registrar {
-    AdapterRegistrar(ibv_pd& of, MemoryRegion all_memory) : domain(of), whole(std::move(all_memory)) {}
+    AdapterRegistrar(ibv_context& context, ibv_pd& of, OnDemandPaging paging);
     Outcome add(std::uint64_t begin, std::uint64_t end, bool writable, Region& region) override;
     void remove(const Region& region) override;
-    bool whole_memory(Region& region) override;
+    bool whole_memory(std::uint64_t begin, std::uint64_t end, bool writable, Region& region) override;
     ibv_pd& domain;
-    MemoryRegion whole;  // null: there is none
+    bool pages = false;  // the adapter has a region of all memory, if it does not refuse
+    MemoryRegion whole;  // made when it is needed first: its key opens all memory
   };
 
   struct Connection {

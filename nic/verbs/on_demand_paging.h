@@ -3,9 +3,9 @@
 //
 // It serves beside the cache of registered memory: for memory that could not stay registered, since nothing tells of
 // its changes (memory_kind.h), and where no more may be pinned. Memory that can stay registered does, since the adapter
-// stops at each page that it has not met. Memory that is not there is noticed by the read, which fails. Peers get a key
-// of all memory; it can only be read with it. mlx5 has it. Soft-RoCE of newer kernels has paging of single ranges only,
-// which spares nothing.
+// stops at each page that it has not met. Memory that cannot be paged (not there, or a device's) is noticed by
+// page_in(). Peers get a key of all memory; it can only be read with it. mlx5 has it. Soft-RoCE of newer kernels has
+// paging of single ranges only, which spares nothing.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,13 @@ enum class OnDemandPaging : std::uint8_t {
   always,  // nothing else is registered for reads
 };
 
-// Null: the adapter cannot, or refuses.
-MemoryRegion register_whole_memory(ibv_context& context, ibv_pd& domain);
+bool pages_whole_memory(ibv_context& context);
+
+// Null: the adapter refuses.
+MemoryRegion register_whole_memory(ibv_pd& domain);
+
+// Has the adapter meet these pages now. False: it cannot use them in this region, or cannot say so beforehand; a read
+// would fail and break its connection.
+bool page_in(ibv_pd& domain, const ibv_mr& whole, std::uint64_t begin, std::uint64_t end, bool writable);
 
 }  // namespace openlapi::verbs

@@ -96,15 +96,15 @@ RegistrationCache::Entry* RegistrationCache::make(std::uint64_t begin, std::uint
   entry.begin = begin;
   entry.end = end;
   entry.writable = true;
-  if (!watched && use_whole_memory(entry)) return &entry;
-  Registrar::Outcome outcome = register_range(entry);
+  if (!watched && use_whole_memory(entry, writable)) return &entry;
+  Registrar::Outcome outcome = register_range(entry, writable);
   if (outcome != Registrar::Outcome::done && !writable) {  // memory that can only be read
     entry.writable = false;
-    outcome = register_range(entry);
+    outcome = register_range(entry, writable);
   }
-  if (outcome != Registrar::Outcome::done) {
+  if (outcome != Registrar::Outcome::done || entry.on_demand) {
     if (watched) monitor_->unwatch(watched);
-    if (outcome == Registrar::Outcome::no_room && use_whole_memory(entry)) return &entry;
+    if (entry.on_demand) return &entry;
     free_.push_back(entry.number);
     ++counters_.refused;
     return nullptr;
@@ -125,23 +125,27 @@ RegistrationCache::Entry* RegistrationCache::make(std::uint64_t begin, std::uint
   return &entry;
 }
 
-Registrar::Outcome RegistrationCache::register_range(Entry& entry) {
-  for (;;) {
+// Others do not leave for what has no room without them either, if it can be used in the region of all memory.
+Registrar::Outcome RegistrationCache::register_range(Entry& entry, bool writable) {
+  const std::uint64_t length = entry.end - entry.begin;
+  for (bool evicted = false;; evicted = true) {
     const Registrar::Outcome outcome = registrar_.add(entry.begin, entry.end, entry.writable, entry.region);
     if (outcome != Registrar::Outcome::no_room) return outcome;
+    const bool hopeless = evicted || length > bytes_;
+    if (hopeless && use_whole_memory(entry, writable)) return Registrar::Outcome::done;
     std::uint64_t freed = 0;
-    while (freed < entry.end - entry.begin) {
+    while (freed < length) {
       const std::uint64_t bytes = evict_one();
       if (bytes == 0) break;
       freed += bytes;
     }
-    if (freed == 0) return outcome;
+    if (freed == 0) return use_whole_memory(entry, writable) ? Registrar::Outcome::done : outcome;
   }
 }
 
 // Nothing of it is pinned or kept.
-bool RegistrationCache::use_whole_memory(Entry& entry) {
-  if (!registrar_.whole_memory(entry.region)) return false;
+bool RegistrationCache::use_whole_memory(Entry& entry, bool writable) {
+  if (!registrar_.whole_memory(entry.begin, entry.end, writable, entry.region)) return false;
   entry.on_demand = true;
   entry.uses = 1;
   ++counters_.on_demand;

@@ -38,8 +38,8 @@ class Registrar {
   virtual ~Registrar() = default;
   virtual Outcome add(std::uint64_t begin, std::uint64_t end, bool writable, Region& region) = 0;
   virtual void remove(const Region& region) = 0;
-  // A region of all memory, which pins none of it and stays. False: there is none.
-  virtual bool whole_memory(Region&) { return false; }
+  // A region of all memory, which pins none of it and stays. False: there is none, or this range cannot be used in it.
+  virtual bool whole_memory(std::uint64_t, std::uint64_t, bool, Region&) { return false; }
 };
 
 class RegistrationCache {
@@ -109,8 +109,8 @@ class RegistrationCache {
 
   Entry* lookup(std::uint64_t begin, std::uint64_t end, bool writable);
   Entry* make(std::uint64_t begin, std::uint64_t end, bool writable);
-  Registrar::Outcome register_range(Entry& entry);
-  bool use_whole_memory(Entry& entry);
+  Registrar::Outcome register_range(Entry& entry, bool writable);
+  bool use_whole_memory(Entry& entry, bool writable);
   Entry& new_entry();
   void list(Entry& entry);
   void unlist(Entry& entry);

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "dataplane/base/check.h"
@@ -49,6 +50,20 @@ int query_device(ibv_context* context, const ibv_query_device_ex_input* input, i
   return 0;
 }
 
+// Whether a READ would find these pages.
+int advise(ibv_pd* domain, ibv_advise_mr_advice advice, std::uint32_t, ibv_sge* ranges, std::uint32_t count) {
+  const std::lock_guard guard(paging().mutex);
+  for (const ibv_sge& range : std::span(ranges, count)) {
+    const auto region = paging().regions.find(range.lkey);
+    if (region == paging().regions.end() || region->second->seen.pd != domain) return EINVAL;
+    const int rights = advice == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE ? IBV_ACCESS_LOCAL_WRITE : IBV_ACCESS_REMOTE_READ;
+    ibv_mr* const made = register_with_device(domain, reinterpret_cast<void*>(range.addr), range.length, rights);
+    if (made == nullptr) return EFAULT;
+    deregister_from_device(made);
+  }
+  return 0;
+}
+
 // As it is now. False: there is no such region, or no such memory.
 bool meet(std::uint32_t& key, std::uint64_t address, std::size_t length, int rights) {
   const std::lock_guard guard(paging().mutex);
@@ -68,6 +83,7 @@ void add_paging(verbs_context& context) {
   const std::lock_guard guard(paging().mutex);
   paging().query_device[&context.context] = context.query_device_ex;
   context.query_device_ex = query_device;
+  context.advise_mr = advise;
 }
 
 bool wants_paged_region(const void* address, std::size_t length, unsigned rights) {

@@ -71,8 +71,9 @@ class VerbsPaging : public VerbsAdapters {
 
 TEST_F(VerbsPaging, WhatCannotStayRegisteredIsPaged) {
   VerbsPair pair;
-  EXPECT_EQ(asked_for(), 2) << "one for each transport";
+  EXPECT_EQ(asked_for(), 0) << "its key opens all memory";
   expect_right_bytes(pair, MAP_SHARED);
+  EXPECT_EQ(asked_for(), 2) << "one for each transport";
   EXPECT_GE(requests_of_adapter().paged, 12);
   for (const VerbsPointer* task : {&pair.left, &pair.right}) {
     EXPECT_GE(counters(*task).on_demand, 6u);
@@ -109,12 +110,28 @@ TEST_F(VerbsPaging, MemoryThatIsNotThereFailsTheReadAndTheNextIsRight) {
   ASSERT_TRUE(recovers(pair));
   char* const source = map(MAP_PRIVATE);
   std::vector<char> sink(kBytes);
-  munmap(source, kBytes);
   MemoryKey key;
   ASSERT_TRUE(pair.right->capabilities().bulk_memory->expose(source, kBytes, key));
+  munmap(source, kBytes);
   EXPECT_FALSE(pull_all(pair, source, key, sink.data(), kBytes));
   pair.right->capabilities().bulk_memory->withdraw(key);
   EXPECT_TRUE(recovers(pair));
+}
+
+// Such as that of devices.
+TEST_F(VerbsPaging, MemoryThatCannotBePagedIsRefusedBeforeItIsRead) {
+  for (const OnDemandPaging paging : {OnDemandPaging::beside_cache, OnDemandPaging::always}) {
+    choose(paging);
+    VerbsPair pair;
+    char* const source = map(MAP_SHARED);
+    mprotect(source, kBytes, PROT_NONE);
+    MemoryKey key;
+    EXPECT_FALSE(pair.right->capabilities().bulk_memory->expose(source, kBytes, key));
+    mprotect(source, kBytes, PROT_READ | PROT_WRITE);
+    ASSERT_TRUE(pair.right->capabilities().bulk_memory->expose(source, kBytes, key));
+    pair.right->capabilities().bulk_memory->withdraw(key);
+    munmap(source, kBytes);
+  }
 }
 
 TEST_F(VerbsPaging, NoneWhereItIsSwitchedOff) {

@@ -27,9 +27,10 @@ class FakeRegistrar final : public Registrar {
     if (during) during();
     return Outcome::done;
   }
-  bool whole_memory(Region& region) override {
-    if (has_whole_memory) region.local_key = region.remote_key = kWholeMemory;
-    return has_whole_memory;
+  bool whole_memory(std::uint64_t begin, std::uint64_t, bool writable, Region& region) override {
+    if (!has_whole_memory || begin >= unpageable_from || (writable && begin >= read_only_from)) return false;
+    region.local_key = region.remote_key = kWholeMemory;
+    return true;
   }
   void remove(const Region& region) override {
     ASSERT_EQ(live.count(region.local_key), 1u) << "removed twice";
@@ -43,6 +44,7 @@ class FakeRegistrar final : public Registrar {
   std::uint64_t bytes = 0;
   std::uint64_t room = UINT64_MAX;
   std::uint64_t read_only_from = UINT64_MAX;
+  std::uint64_t unpageable_from = UINT64_MAX;
   bool refuse = false;
   std::function<void()> during;
   std::uint32_t asked = 0;
@@ -324,6 +326,43 @@ TEST_F(CacheTest, WhatHasNoRoomIsUsedInTheRegionOfAllMemory) {
   registrar.refuse = true;
   EXPECT_EQ(use(50, 1), 0u) << "memory that is not there";
   cache.release(*used);
+}
+
+TEST_F(CacheTest, WhatCannotBePagedIsRegisteredForItsUseOrRefused) {
+  registrar.has_whole_memory = true;
+  registrar.unpageable_from = 20 * kPage;
+  monitor.unwatchable_from = 10 * kPage;
+  EXPECT_EQ(use(10, 1), FakeRegistrar::kWholeMemory);
+  const std::uint32_t key = use(20, 1);
+  EXPECT_NE(key, FakeRegistrar::kWholeMemory);
+  EXPECT_NE(key, 0u);
+  registrar.refuse = true;
+  EXPECT_EQ(use(20, 1), 0u) << "a device's memory: its peer's read would fail";
+  EXPECT_TRUE(registrar.live.empty());
+}
+
+TEST_F(CacheTest, MemoryThatCannotBeWrittenIsPagedToBeRead) {
+  registrar.has_whole_memory = true;
+  registrar.read_only_from = monitor.unwatchable_from = 10 * kPage;
+  EXPECT_EQ(use(10, 1, false), FakeRegistrar::kWholeMemory);
+  EXPECT_EQ(use(10, 1, true), 0u);
+}
+
+TEST_F(CacheTest, WhatCannotFitLeavesTheOthers) {
+  registrar.room = 10 * kPage;
+  std::uint32_t one = use(10, 4), other = use(20, 4);
+  registrar.has_whole_memory = true;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(use(30, 12), FakeRegistrar::kWholeMemory);
+  EXPECT_EQ(use(10, 4), one);
+  EXPECT_EQ(use(20, 4), other);
+  EXPECT_EQ(cache.counters().evicted, 0u);
+  registrar.room = kPage;  // as where others of this user have pinned the rest
+  EXPECT_EQ(use(40, 3), FakeRegistrar::kWholeMemory);
+  EXPECT_EQ(cache.counters().evicted, 1u) << "one try";
+  registrar.room = 10 * kPage;
+  EXPECT_EQ(use(20, 4), other);
+  registrar.unpageable_from = 0;
+  EXPECT_NE(use(50, 9), 0u) << "where it is the only way";
 }
 
 TEST_F(CacheTest, TheRegionOfAllMemoryIsNotRemoved) {
