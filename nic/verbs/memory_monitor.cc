@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 
@@ -50,7 +51,7 @@ class UserfaultMonitor final : public MemoryMonitor {
 
   const MemoryChanges& changes() const override { return changes_; }
   PageRange watch(std::uint64_t begin, std::uint64_t end) override;
-  void unwatch(const PageRange& range) override;
+  void unwatch(const PageRange& range) noexcept override;
   bool settled() override;
 
  private:
@@ -130,9 +131,13 @@ PageRange UserfaultMonitor::watch(std::uint64_t begin, std::uint64_t end) {
   const CancellationOff off;
   if (getpid() != owner_) return {};
   const std::lock_guard guard(mutex_);
-  take_changes();
-  const PageRange range{begin, end};
-  return watchable_memory(range, program_) && try_pages(range) ? range : PageRange{};
+  try {
+    take_changes();
+    const PageRange range{begin, end};
+    return watchable_memory(range, program_) && try_pages(range) ? range : PageRange{};
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
 }
 
 // Recorded before it is registered, since there may be no memory for the record.
@@ -148,15 +153,19 @@ bool UserfaultMonitor::try_pages(const PageRange& range) {
   return false;
 }
 
-// The descriptor of a forked child would stop the watch in its parent.
-void UserfaultMonitor::unwatch(const PageRange& range) {
+// The descriptor of a forked child would stop the watch in its parent. Destructors call this: where there is no memory
+// to divide a record, the range stays recorded and watched.
+void UserfaultMonitor::unwatch(const PageRange& range) noexcept {
   const CancellationOff off;
   if (getpid() != owner_) return;
   const std::lock_guard guard(mutex_);
-  take_changes();
-  bool ended = false;
-  watched_.remove(range.begin, range.end, [&](std::uint64_t, std::uint64_t) { ended = true; });
-  if (ended) release_around(range);
+  try {
+    take_changes();
+    bool ended = false;
+    watched_.remove(range.begin, range.end, [&](std::uint64_t, std::uint64_t) { ended = true; });
+    if (ended) release_around(range);
+  } catch (const std::bad_alloc&) {
+  }
 }
 
 // Whether memory is watched is a property of its mapping, and what a mapping gains, it has in all of it: one that grows

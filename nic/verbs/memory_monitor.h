@@ -1,9 +1,10 @@
 // Tells whether memory is still what it was when it was registered with an adapter. A registration pins the pages that
 // were there; when the process unmaps or discards them, the adapter keeps using the old ones.
 //
-// The only monitor here is userfaultfd with its events for unmapped, moved and removed memory. The kernel reports every
-// such change, whoever makes it (free() and trimming inside the C library too), and the thread that makes it waits
-// until the event has been read. Alternatives, and why they are not used:
+// The only monitor here is userfaultfd with its events for unmapped, moved and removed memory. The kernel reports
+// such changes, whoever makes them (free() and trimming inside the C library too), and the thread that makes one waits
+// until the event has been read. It does not report MADV_GUARD_INSTALL (Linux 6.13), which drops pages, too
+// (LIMITS.md). Alternatives, and why they are not used:
 // - Hooks in malloc, interposed or patched munmap() miss calls inside the C library or system calls made directly, and
 //   two libraries that patch the same function undo each other.
 // - On-demand paging exists on few adapters; where it does it serves beside this (on_demand_paging.h).
@@ -35,7 +36,7 @@ class MemoryMonitor {
 
   // Once for each watch(). Where nobody else watches this memory, and it was not unmapped meanwhile, the kernel makes
   // its mapping one with its neighbours again.
-  virtual void unwatch(const PageRange& range) = 0;
+  virtual void unwatch(const PageRange& range) noexcept = 0;
 
   // False: another thread is changing watched memory, or has just done so, and changes() may not report it yet. One
   // system call.

@@ -59,7 +59,7 @@ class FakeMonitor final : public MemoryMonitor {
     watched.emplace(begin - widened, end + widened);
     return {begin - widened, end + widened};
   }
-  void unwatch(const PageRange& range) override {
+  void unwatch(const PageRange& range) noexcept override {
     const auto found = watched.find({range.begin, range.end});
     ASSERT_NE(found, watched.end()) << "not watched";
     watched.erase(found);
