@@ -222,11 +222,17 @@ Tidings open_tidings(const NetworkRequest& request, std::span<const in_addr> add
   return {open_links(request, addresses), open_peer_adapters(request), std::make_shared<udp::SocketsOfContext>()};
 }
 
-bool open_one(const NetworkRequest& request, const Tidings& tidings, in_addr address, std::uint16_t port,
+// The port that an adapter is opened at; 0: one that the kernel chooses.
+struct WantedPort {
+  std::uint16_t number = 0;
+  bool is_only_wish = false;  // if it is in use, any other one does: peers are told
+};
+
+bool open_one(const NetworkRequest& request, const Tidings& tidings, in_addr address, WantedPort port,
               OpenNetworks& result, OpenFailure& failure) {
   UdpConfig config;
   config.address = address;
-  config.port = port;
+  config.port = port.number;
   config.spare = request.spare;
   config.links = tidings.links;
   config.sockets = tidings.sockets;
@@ -234,6 +240,10 @@ bool open_one(const NetworkRequest& request, const Tidings& tidings, in_addr add
   if (config.packet_size != 0) config.packet_size = std::max(config.packet_size, kLeastDatagram);
   UdpSetupError reason;
   std::unique_ptr<UdpTransport> transport = open_udp_transport(config, reason);
+  if (transport == nullptr && port.is_only_wish && reason.kind == UdpSetupError::Kind::address_in_use) {
+    config.port = 0;
+    transport = open_udp_transport(config, reason);
+  }
   if (transport == nullptr) {
     const bool packet_size = reason.kind == UdpSetupError::Kind::bad_packet_size;
     return fail(failure, packet_size ? FailureKind::packet_size : FailureKind::socket, reason.text);
@@ -297,13 +307,23 @@ void make_unlisted(OpenNetworks& result, std::uint32_t tasks) {
   for (ContextRoutes::Network& each : result.networks) each.address_text = listed_address_text;
 }
 
+// Of an adapter that the list does not have: that of the task's first. Where another task is by the list no other
+// socket may be, also before that task comes.
+WantedPort unlisted_port(in_addr address, std::uint16_t first_port, const std::vector<UdpAddress>& list) {
+  const bool belongs_to_a_task = std::ranges::any_of(list, [&](const UdpAddress& entry) {
+    return entry.address.s_addr == address.s_addr && entry.port == first_port;
+  });
+  return {.number = belongs_to_a_task ? std::uint16_t{0} : first_port, .is_only_wish = true};
+}
+
 // True: the place's adapter is open and knows its peers. `is_listed`: the program's list has its addresses.
 bool open_listed(const NetworkRequest& request, const Tidings& tidings, const AddressSource::LocalPlace& place,
                  bool is_listed, OpenNetworks& result, OpenFailure& failure) {
   std::vector<UdpAddress> list;
   if (!request.addresses->list(place, list, failure) || !check_ports(list, failure)) return false;
   const auto port = static_cast<std::uint16_t>(list[place.task].port);
-  if (!open_one(request, tidings, place.address, port, result, failure)) return false;
+  const WantedPort wanted = is_listed ? WantedPort{.number = port} : unlisted_port(place.address, port, list);
+  if (!open_one(request, tidings, place.address, wanted, result, failure)) return false;
   ContextRoutes::Network& network = result.networks.back();
   network.number = place.adapter;
   if (!is_listed) {
@@ -350,7 +370,7 @@ bool open_all(const NetworkRequest& request, Choice& choice, OpenNetworks& resul
   NotOpened not_opened;
   std::vector<ChosenAdapter> places;
   for (std::size_t adapter = 0; adapter < choice.addresses.size(); ++adapter) {
-    if (!open_one(request, tidings, choice.addresses[adapter], 0, result, failure)) {
+    if (!open_one(request, tidings, choice.addresses[adapter], {}, result, failure)) {
       if (!not_opened.add(failure)) return false;
       if (!chosen) opened.push_back({});
       continue;

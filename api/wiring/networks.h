@@ -38,7 +38,7 @@ class AddressSource {
   };
 
   // Whether there is a list for each of the adapters that this task has; otherwise there is one, of the first adapters,
-  // and every further adapter uses the port of its task's first.
+  // and every further adapter uses the port of its task's first, where that is free and no task's in the list.
   virtual bool for_each_adapter(std::uint32_t tasks, std::size_t adapters) const = 0;
   // The addresses of all tasks, including this one. False: see `failure`.
   virtual bool list(const LocalPlace& place, std::vector<UdpAddress>& tasks, OpenFailure& failure) = 0;

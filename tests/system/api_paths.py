@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-from api_jobs import Skip, expect, expect_equal, main
+from api_jobs import Skip, expect, expect_equal, free_ports, main
 
 LAPI_ERR_NO_CONNECTIVITY, LAPI_ERR_ADAPTERS_DOWN = 434, 435
 SECONDS = 6  # of load
@@ -232,6 +232,26 @@ def test_further_adapters_need_no_entries_in_the_list(jobs):
                    f"{PORT + 1 - host}, before none in the list" in result.err, result)
         expect(f"openlapi: task 0 to task 1: {path(links, 0, 0)} has failed: link down; messages take "
                f"{path(links, 1, 0)}; " in results[0].err, results[0])
+
+
+def test_tasks_of_one_node_have_each_others_adapters_as_further_ones(jobs):
+    """What is the first adapter of one task is a further one of the other, and at its port the list has that task."""
+    addresses = ["127.0.0.1", "127.0.0.2"]
+    [port] = free_ports(1)
+    jobs.partition += 1
+    places = "/".join([",".join(f"{address}:{port}" for address in addresses)] * 2)
+    tasks = []
+    for task in range(2):
+        own = ":".join(f"{address},lo" for address in (addresses[task], addresses[1 - task]))
+        environment = jobs.task_environment(2, task, LAPI_USE_SHM="no", API_PATHS=places, API_PATHS_LIST="2",
+                                            MP_LAPI_INET_ADDR=f"@2:{own}", MP_INFOLEVEL="2")
+        tasks.append(jobs.start([jobs.program("api_paths_probe"), "polling", "1"], environment))
+        while task == 0 and f"{addresses[1]} port " not in (line := tasks[0].stderr.readline()):
+            expect(line, "task 0 has ended and not opened its second adapter")
+    for result in finish(jobs, tasks):
+        for address in addresses:
+            sent, received = packets(result, address)
+            expect(sent > 20 and received > 20, result)
 
 
 def test_a_first_adapter_that_does_not_open_is_the_end_where_it_alone_is_listed(jobs):

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 
 #include "api/wiring/network_agreement.h"
 #include "api/wiring/unlisted_adapter.h"
+#include "nic/udp/udp_transport.h"
 
 namespace openlapi {
 namespace {
@@ -36,12 +38,12 @@ class NamedAdapters : public testing::Test, protected AddressSource {
   bool list(const LocalPlace& place, std::vector<UdpAddress>& tasks, OpenFailure&) override {
     EXPECT_EQ(place.adapters, entries_) << "so many entries a task has in the program's list";
     asked_.push_back(place.adapter);
-    const auto port = static_cast<std::uint32_t>(20'000 + getpid() % 10'000);
     for (std::uint32_t task = 0; task != place.tasks; ++task) {
-      tasks.push_back({{inet_addr("127.0.0.1")}, port});
+      tasks.push_back({{inet_addr(task == 1 ? other_task_ : "127.0.0.1")}, port()});
     }
     return true;
   }
+  static std::uint16_t port() { return static_cast<std::uint16_t>(20'000 + getpid() % 10'000); }
   NetworkRequest request() {
     return {.settings = settings_,
             .bootstrap = *task_,
@@ -64,6 +66,7 @@ class NamedAdapters : public testing::Test, protected AddressSource {
   Settings settings_{};
   bool has_all_ = true;      // the program's list, for each adapter
   std::size_t entries_ = 9;  // of each task there
+  const char* other_task_ = "127.0.0.1";  // where the list has it
   TellNotice tell_ = nullptr;
   std::vector<std::uint32_t> asked_{};
   OpenNetworks opened_{};
@@ -117,6 +120,43 @@ TEST_F(NamedAdapters, WhatTheProgramHasNoAddressesForIsAtThePortOfTheFirst) {
     EXPECT_TRUE(std::ranges::equal(own.view().subspan(4), first.view().subspan(4))) << "its port";
     EXPECT_EQ(own.bytes[3], static_cast<std::byte>(adapter + 1)) << "of its own address";
   }
+}
+
+bool is_free(const char* address, std::uint16_t port) {
+  const int descriptor = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  sockaddr_in place{};
+  place.sin_family = AF_INET;
+  place.sin_addr.s_addr = inet_addr(address);
+  place.sin_port = htons(port);
+  const bool bound = bind(descriptor, reinterpret_cast<const sockaddr*>(&place), sizeof place) == 0;
+  close(descriptor);
+  return bound;
+}
+
+TEST_F(NamedAdapters, WhatIsAnotherTasksPlaceInTheListIsLeftToIt) {
+  has_all_ = false;
+  other_task_ = "127.0.0.2";
+  static_cast<void>(said_when_opened());
+  ASSERT_EQ(opened_.networks.size(), 8u);
+  EXPECT_FALSE(is_free("127.0.0.1", port())) << "its own";
+  EXPECT_TRUE(is_free("127.0.0.2", port())) << "the other task comes here";
+  EXPECT_FALSE(is_free("127.0.0.3", port())) << "nobody else's";
+}
+
+TEST_F(NamedAdapters, WhatTheProgramHasNoAddressesForTakesAnotherPortWhereThatOfTheFirstIsInUse) {
+  has_all_ = false;
+  UdpConfig config;
+  config.address.s_addr = inet_addr("127.0.0.2");
+  config.port = port();
+  UdpSetupError reason;
+  const std::unique_ptr<Transport> program = open_udp_transport(config, reason);
+  ASSERT_TRUE(program) << reason.text;
+  static_cast<void>(said_when_opened());
+  ASSERT_EQ(opened_.networks.size(), 8u);
+  opened_.transports[1]->capabilities().link_status->look();
+  const PeerAddress own = opened_.transports[1]->local_address();
+  EXPECT_EQ(own.bytes[3], std::byte{2}) << "of its own address";
+  EXPECT_NE(own, program->local_address());
 }
 
 TEST_F(NamedAdapters, WhereTheProgramHasAddressesOfTheFirstAloneThatOneHasToOpen) {
