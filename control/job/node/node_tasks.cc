@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "control/job/node/abort_order.h"
 #include "control/job/node/task_standing.h"
 
 namespace openlapi::jobs {
@@ -116,20 +117,12 @@ void NodeTasks::take_ended(TaskProcess& task) {
 void NodeTasks::read_letters() {
   mailbox_.run_letters();
   if (aborts_.empty()) return;
-  if (!std::exchange(told_abort_, true)) tell_ended_before_aborts();
-  for (TaskAborted& aborted : std::exchange(aborts_, {})) tell_(std::move(aborted));
+  const bool are_first = !std::exchange(told_abort_, true);
+  tell_aborts(tasks_, std::exchange(aborts_, {}), Clock::now() + kExitTime, are_first,
+              {.ended = [this](const TaskProcess& task) { tell_ended(task); },
+               .aborted = [this](TaskAborted aborted) { tell_(std::move(aborted)); }});
   for (const TaskProcess& task : tasks_) {
     if (task.has_ended()) tell_ended(task);
-  }
-}
-
-// A task mostly aborts the job for the loss of another one, which is on its way out perhaps: its end came first and
-// tells more. One that ends in order is no cause: to lapirun it would be the reason if it never came to LAPI_Init.
-void NodeTasks::tell_ended_before_aborts() {
-  const auto until = Clock::now() + kExitTime;
-  for (TaskProcess& task : tasks_) {
-    const bool aborts = std::ranges::find(aborts_, task.number(), &TaskAborted::task) != aborts_.end();
-    if (!aborts && task.fails(until)) tell_ended(task);
   }
 }
 

@@ -86,7 +86,6 @@ class NodeTasks {
   void take_signal(int signal);
   void take_ended(TaskProcess& task);
   void read_letters();
-  void tell_ended_before_aborts();
   void tell_ended(const TaskProcess& task);
   void take_room(std::uint32_t bytes, bool errors);
   void take_input(MessageBytes bytes);

@@ -1,17 +1,8 @@
 #include "control/job/node/task_process.h"
 
-#include <gtest/gtest.h>
-#include <sched.h>
-#include <signal.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include <array>
 #include <chrono>
-#include <thread>
-#include <utility>
 
-#include "control/base/process_handle.h"
+#include "tests/unit/job/scripted_task.h"
 
 namespace openlapi {
 namespace {
@@ -20,48 +11,17 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::minutes kLong{5};  // nothing here waits for it
 
-// A process that leads a group, as a task does.
 class TaskProcessTest : public testing::Test {
  protected:
-  ~TaskProcessTest() override {
-    process_.send(SIGKILL);
-    process_.reap();
-  }
+  ~TaskProcessTest() override { ScriptedTask::remove(process_); }
   void start(int status, bool exits) {
-    std::array<int, 2> ends{};
-    ASSERT_EQ(pipe(ends.data()), 0);
-    const pid_t process = fork();
-    if (process == 0) run(ends, status, exits);
-    close(ends[0]);
-    ASSERT_GT(process, 0);
-    go_.reset(ends[1]);
-    setpgid(process, process);
-    process_ = TaskProcess(3, process, FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, process, 0))));
-    ASSERT_GE(process_.fd(), 0);
-    while (exits && !process_.is_exiting()) sched_yield();
+    task_ = ScriptedTask(3, status, exits);
+    process_ = task_.take_process();
   }
-  void end_in_order() { go_.reset(); }
+  void end_in_order() { task_.end_in_order(); }
 
+  ScriptedTask task_{};
   TaskProcess process_{};
-
- private:
-  // Until it may go on. `exits`: with a first thread that has ended, as the kernel has one that it takes away.
-  [[noreturn]] static void run(const std::array<int, 2>& ends, int status, bool exits) {
-    setpgid(0, 0);
-    close(ends[1]);
-    const auto wait_and_end = [ends, status] {
-      char byte = 0;
-      _exit(read(ends[0], &byte, 1) == 0 ? status : 99);
-    };
-    if (exits) {
-      std::thread(wait_and_end).detach();
-      syscall(SYS_exit, 0);
-    }
-    wait_and_end();
-    _exit(98);
-  }
-
-  FileDescriptor go_{};
 };
 
 TEST_F(TaskProcessTest, OneThatEndsInOrderDoesNotFail) {
