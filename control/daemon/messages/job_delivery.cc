@@ -31,7 +31,7 @@ void JobDelivery::from_lapirun(const JobId& job, JobMessage message) {
   if (message.action == JobAction::kStart) {
     for (const std::uint32_t node : message.to) {
       if (!table_.is_member(node)) return tell_broken(job, "n" + std::to_string(node) + " is not in the universe");
-      rely_on_way_to(node, home.ways[node]);
+      rely_on_way_to(node, home.ways[node].daemons);
     }
   }
   // Of a node that is lost by now it hears, or has heard, that it is cut off.
@@ -63,7 +63,9 @@ std::vector<std::uint32_t> JobDelivery::nodes_of(const JobId& job) const {
   const auto found = at_home_.find(job);
   if (found == at_home_.end()) return {};
   std::vector<std::uint32_t> nodes;
-  for (const auto& [node, way] : found->second.ways) nodes.push_back(node);
+  for (const auto& [node, way] : found->second.ways) {
+    if (!way.lost) nodes.push_back(node);
+  }
   return nodes;
 }
 
@@ -92,22 +94,28 @@ void JobDelivery::tell_broken(const JobId& job, const std::string& why) {
   places_.tell_lapirun(job, message_of(job, table_.here(), JobAction::kBroken, why));
 }
 
+// A helper whose way is lost is heard of once more if its own node is lost, or removed, before it has come to lapirun.
+void JobDelivery::tell_of_loss(const JobId& job, HomeJob& home, std::uint32_t node) {
+  const bool removed = table_.nodes()[node].state == NodeState::kRemoved;
+  const std::string name = "n" + std::to_string(node) + " (" + table_.nodes()[node].host + ")";
+  const std::string loss = removed ? name + " was removed from the universe" : "the daemon of " + name + " is lost";
+  const bool is_place = home.ways.erase(node) != 0;
+  if (is_place) {
+    places_.tell_lapirun(job, removed ? message_of(job, node, JobAction::kGone, "it was removed from the universe")
+                                      : message_of(job, node, JobAction::kCutOff, loss));
+  }
+  const std::string why = loss + (is_place ? "" : "; the way to other nodes went through it");
+  for (auto& [to, way] : home.ways) {
+    if (way.lost || !way.daemons.contains(node)) continue;
+    way.lost = true;
+    places_.tell_lapirun(job, message_of(job, to, JobAction::kWayLost, why));
+  }
+}
+
 // A node that was removed ends its tasks, unless its daemon hangs; others are cut off, and may come to lapirun.
 void JobDelivery::node_lost(std::uint32_t node) {
   const bool removed = table_.nodes()[node].state == NodeState::kRemoved;
-  const std::string name = "n" + std::to_string(node) + " (" + table_.nodes()[node].host + ")";
-  for (auto& [job, home] : at_home_) {
-    const std::string why = (removed ? name + " was removed from the universe" : "the daemon of " + name + " is lost") +
-                            (home.ways.contains(node) ? "" : "; the way to other nodes went through it");
-    std::erase_if(home.ways, [&, &id = job](const auto& to) {
-      if (!to.second.contains(node)) return false;
-      const std::uint8_t lost = to.first == node ? JobAction::kCutOff : JobAction::kWayLost;
-      places_.tell_lapirun(id, removed && to.first == node
-                                   ? message_of(id, node, JobAction::kGone, "it was removed from the universe")
-                                   : message_of(id, to.first, lost, why));
-      return true;
-    });
-  }
+  for (auto& [job, home] : at_home_) tell_of_loss(job, home, node);
   for (const auto& [job, relies_on] : helpers_) {
     if (!relies_on.contains(node)) continue;
     if (removed && job.first == node) {

@@ -54,7 +54,7 @@ class JobDelivery {
   void helper_gone(const JobId& job, const std::string& why);
   void from_neighbour(const JobMessage& message) { forwarder_.forward(message); }
 
-  // The nodes where a job of a lapirun here has helpers.
+  // The nodes where a job of a lapirun here has helpers that messages reach.
   std::vector<std::uint32_t> nodes_of(const JobId& job) const;
 
   // Links have come or gone: messages that wait may go on.
@@ -62,14 +62,18 @@ class JobDelivery {
   void node_lost(std::uint32_t node);
 
  private:
+  struct Way {
+    std::set<std::uint32_t> daemons{};
+    bool lost = false;  // lapirun knows; that the node itself is lost, too, is news still
+  };
   struct HomeJob {
-    // For each node with a helper that has not ended: the daemons on the way to it.
-    std::map<std::uint32_t, std::set<std::uint32_t>> ways{};
+    std::map<std::uint32_t, Way> ways{};  // to each node with a helper that has not ended
   };
 
   void deliver(const JobMessage& message);
   void deliver_to_node(const JobId& job, const JobMessage& message);
   void tell_broken(const JobId& job, const std::string& why);
+  void tell_of_loss(const JobId& job, HomeJob& home, std::uint32_t node);
   void rely_on_way_to(std::uint32_t node, std::set<std::uint32_t>& relies_on) const;
 
   const UniverseTable& table_;

@@ -168,12 +168,26 @@ TEST_F(JobDeliveryTest, OfALostDaemonOthersThatRelyOnItHaveLostTheirWay) {
   daemons.run();
   EXPECT_EQ(daemons.take_events(6), "start 3.2;");  // by another way
   daemons.lose(5);
-  EXPECT_EQ(daemons.take_events(3), "") << "n5 and n6 are cut off from the first job already";
+  EXPECT_EQ(daemons.take_events(3), "cut off 3.1 from 5:the daemon of n5 () is lost;");
   daemons.lose(4);
   const std::string with_it = "the daemon of n4 () is lost;";
   EXPECT_EQ(daemons.take_events(3), "cut off 3.1 from 4:" + with_it + "cut off 3.2 from 4:" + with_it);
   daemons.lose(3);
   EXPECT_EQ(daemons.take_events(6), "leave 3.1;leave 3.2;");
+}
+
+TEST_F(JobDeliveryTest, ANodeWhoseWayIsLostMayBeLostItself) {
+  daemons.lose(2);
+  daemons.take_events(3);
+  EXPECT_EQ(daemons[3].delivery.nodes_of(job), (Nodes{3, 4})) << "what messages reach";
+  daemons.lose(1);  // on the way to n5 and n6, too
+  EXPECT_EQ(daemons.take_events(3),
+            "way lost 3.1 from 4:the daemon of n1 () is lost; the way to other nodes went "
+            "through it;");
+  daemons.lose(5);
+  EXPECT_EQ(daemons.take_events(3), "cut off 3.1 from 5:the daemon of n5 () is lost;");
+  daemons.lose(6, NodeState::kRemoved);
+  EXPECT_EQ(daemons.take_events(3), "gone 3.1 from 6:it was removed from the universe;");
 }
 
 TEST_F(JobDeliveryTest, ARemovedNodeIsGoneAndOthersMayHaveLostTheirWay) {
