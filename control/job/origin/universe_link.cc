@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::chrono::seconds kLeaveTime{2};
 constexpr std::chrono::seconds kStartTime{10};  // after which the user wants to know what lapirun waits for
-constexpr std::chrono::seconds kEndTime{10};    // nodes end their tasks within 2 s; whoever needs longer hangs
+
+constexpr auto kIsAwaited = [](const auto& node) { return node.return_by.has_value(); };
 
 }  // namespace
 
@@ -35,7 +36,7 @@ bool UniverseLink::start(StartTasks job, Listener& listener, std::string& error)
   for (const Node& node : nodes_) numbers.push_back(node.number);
   send(daemon::JobAction::kStart, numbers, encode(job));
   listener.report_phase("job sent to the nodes");
-  complain_at_ = Clock::now() + kStartTime;
+  complain_at_ = now_() + kStartTime;
   return true;
 }
 
@@ -43,9 +44,9 @@ bool UniverseLink::start(StartTasks job, Listener& listener, std::string& error)
 void UniverseLink::signal(int signal) {
   if (signal == SIGCONT) {  // what nodes have answered while this process was stopped may not have been read
     if (present_by_) ask_presence();
-    if (give_up_at_) give_up_at_ = Clock::now() + kEndTime;
+    if (give_up_at_) give_up_at_ = now_() + kEndTime;
     for (Node& node : nodes_) {
-      if (node.return_by) node.return_by = std::max(*node.return_by, Clock::now() + kReturnTime);
+      if (node.return_by) node.return_by = std::max(*node.return_by, now_() + kReturnTime);
     }
   }
   tell_all(TaskSignal{static_cast<std::uint32_t>(signal)});
@@ -55,7 +56,7 @@ void UniverseLink::signal(int signal) {
       if (node.own_way.is_open()) node.own_way.flush();
     }
   }
-  if (signal == SIGKILL) give_up_at_ = Clock::now() + kEndTime;
+  if (signal == SIGKILL) give_up_at_ = now_() + kEndTime;
   if (!is_ending_signal(signal)) return;
   ending_signal_ = signal;
   ask_presence();
@@ -63,7 +64,7 @@ void UniverseLink::signal(int signal) {
 
 void UniverseLink::end_tasks() {
   tell_all(EndTasks{});
-  give_up_at_ = Clock::now() + kEndTime;
+  give_up_at_ = now_() + kEndTime;
 }
 
 void UniverseLink::tell(std::size_t node, const JobBody& body) { tell_nodes({node}, body); }
@@ -100,7 +101,7 @@ void UniverseLink::leave(bool in_order) {
   for (Deadline* deadline : {&present_by_, &give_up_at_, &complain_at_}) deadline->reset();
   for (Node& node : nodes_) node.return_by.reset();
   end_helpers();
-  leave_by_ = Clock::now() + (in_order ? kLeaveTime : kLeaveTime / 4);
+  leave_by_ = now_() + (in_order ? kLeaveTime : kLeaveTime / 4);
 }
 
 void UniverseLink::end_helpers() {
@@ -117,7 +118,7 @@ void UniverseLink::end_helpers() {
 
 // A helper that is on its way here is awaited, too; one whose daemon has ended the job will not come.
 bool UniverseLink::has_left() const {
-  return Clock::now() >= leave_by_ || std::ranges::all_of(nodes_, [this](const Node& node) {
+  return now_() >= leave_by_ || std::ranges::all_of(nodes_, [this](const Node& node) {
            return node.gone || (!connected_ && broken_ && !node.own_way.is_open());
          });
 }
@@ -142,11 +143,11 @@ Deadline UniverseLink::deadline() const {
 }
 
 void UniverseLink::check() {
-  const Clock::time_point now = Clock::now();
+  const Clock::time_point now = now_();
   give_up_returns();
   if (complain_at_ && now >= *complain_at_) name_late_nodes();
   if (present_by_ && now >= *present_by_) check_presence();
-  if (give_up_at_ && now >= *give_up_at_) give_up(kExitOwnFailure, busy_nodes([](const Node&) { return true; }));
+  if (give_up_at_ && now >= *give_up_at_) check_end();
 }
 
 void UniverseLink::take_body(std::size_t node, const MessageBytes& bytes) {
@@ -173,21 +174,30 @@ void UniverseLink::take_end_of_node(std::size_t node, const std::string& why) {
 void UniverseLink::ask_presence() {
   for (Node& node : nodes_) node.owes_answer = true;
   tell_all(AskPresence{});
-  present_by_ = Clock::now() + kEndTime;
+  present_by_ = now_() + kEndTime;
 }
 
 void UniverseLink::check_presence() {
   present_by_.reset();
-  const std::string silent = busy_nodes([](const Node& node) { return node.owes_answer; });
+  const std::string silent = busy_nodes([](const Node& node) { return node.owes_answer && !node.return_by; });
   silent.empty() ? ask_presence() : give_up(kExitSignalBase + ending_signal_, silent);
+}
+
+// Whoever is awaited may not have heard of the end yet, nor that it has to come here.
+void UniverseLink::check_end() {
+  give_up_at_.reset();
+  const std::string silent = busy_nodes([](const Node& node) { return !node.return_by; });
+  if (!silent.empty()) return give_up(kExitOwnFailure, silent);
+  if (!busy_nodes(kIsAwaited).empty()) give_up_at_ = now_() + kEndTime;
 }
 
 // Said whatever was said before: what there is to look after.
 void UniverseLink::give_up(int status, const std::string& silent) {
   give_up_at_.reset();
-  if (silent.empty()) return;
   listener_->note("no answer within " + std::to_string(kEndTime.count()) + " s from " + silent +
                   ": the daemon there (lamd) or lamtasks hangs or is stopped; its tasks may go on");
+  const std::string awaited = busy_nodes(kIsAwaited);
+  if (!awaited.empty()) listener_->note("not reached, as a daemon is lost: " + awaited + "; its tasks may go on");
   listener_->break_off(status, "");
 }
 

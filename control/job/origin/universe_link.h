@@ -18,9 +18,12 @@ namespace openlapi::jobs {
 
 class UniverseLink final : public NodeLink {
  public:
+  using Clock = std::chrono::steady_clock;
+  using Now = Clock::time_point (*)();
+
   // `address`: by which the universe knows this node.
-  UniverseLink(daemon::Connection connection, std::uint32_t address)
-      : connection_(std::move(connection)), address_(address) {}
+  UniverseLink(daemon::Connection connection, std::uint32_t address, Now now = Clock::now)
+      : connection_(std::move(connection)), address_(address), now_(now) {}
 
   bool start(StartTasks job, Listener& listener, std::string& error) override;
   void signal(int signal) override;
@@ -39,7 +42,8 @@ class UniverseLink final : public NodeLink {
   void check() override;
 
  private:
-  using Clock = std::chrono::steady_clock;
+  // Nodes end their tasks within 2 s; whoever needs longer hangs.
+  static constexpr std::chrono::seconds kEndTime{10};
 
   struct Node {
     std::uint32_t number = 0;
@@ -61,6 +65,7 @@ class UniverseLink final : public NodeLink {
   void ask_presence();
   void check_presence();
   void name_late_nodes();
+  void check_end();
   void give_up(int status, const std::string& silent);
   std::string busy_nodes(bool (*are)(const Node&)) const;
   std::vector<std::size_t> all_places() const;
@@ -75,6 +80,7 @@ class UniverseLink final : public NodeLink {
   void serve_connection();
   void take(const daemon::JobMessage& message);
   void lose_daemon(std::size_t node, std::chrono::seconds return_time);
+  void hurry(Node& node);
   void note_loss(const std::string& why);
   void take_return(const Return& who, daemon::Connection way);
   void serve_way(std::size_t node);
@@ -83,6 +89,7 @@ class UniverseLink final : public NodeLink {
 
   daemon::Connection connection_;
   const std::uint32_t address_;
+  const Now now_;
   bool connected_ = true;
   bool broken_ = false;  // the daemon here has ended the job
   bool leaving_ = false;

@@ -29,9 +29,14 @@ void UniverseLink::take(const daemon::JobMessage& message) {
   }
   const auto node = place_of(message.from);
   if (!node) return;
-  if (message.action == daemon::JobAction::kCutOff || message.action == daemon::JobAction::kWayLost) {
+  if (message.action == daemon::JobAction::kWayLost) {
     note_loss(text);
-    return lose_daemon(*node, message.action == daemon::JobAction::kWayLost ? kLateReturnTime : kReturnTime);
+    return lose_daemon(*node, kLateReturnTime);
+  }
+  if (message.action == daemon::JobAction::kCutOff) {
+    if (!nodes_[*node].gone) note_loss(text);
+    lose_daemon(*node, kReturnTime);
+    return hurry(nodes_[*node]);
   }
   if (nodes_[*node].own_way.is_open()) return;
   if (message.action == daemon::JobAction::kGone) return take_end_of_node(*node, text);
@@ -45,8 +50,13 @@ void UniverseLink::lose_daemon(std::size_t node, std::chrono::seconds return_tim
   if (lost.finished) {
     lost.gone = true;
   } else if (!lost.return_by) {
-    lost.return_by = Clock::now() + (returns_.address().port != 0 ? return_time : std::chrono::seconds(0));
+    lost.return_by = now_() + (returns_.address().port != 0 ? return_time : std::chrono::seconds(0));
   }
+}
+
+// Its own daemon is lost: the helper knows it, whatever was on the way to it that it may have noticed late.
+void UniverseLink::hurry(Node& node) {
+  if (node.return_by) node.return_by = std::min(*node.return_by, now_() + kReturnTime);
 }
 
 void UniverseLink::note_loss(const std::string& why) {
@@ -72,6 +82,9 @@ void UniverseLink::take_return(const Return& who, daemon::Connection way) {
     }
   }
   node.return_by.reset();
+  for (Deadline* answer_by : {&present_by_, &give_up_at_}) {  // what it has missed comes only now
+    if (*answer_by) *answer_by = now_() + kEndTime;
+  }
   node.own_way = std::move(way);
   node.counted.confirm(who.taken);
   answer(node, Returned{node.counted.taken()});
@@ -106,7 +119,7 @@ void UniverseLink::pass(std::size_t from, Passed message) {
 }
 
 void UniverseLink::give_up_returns() {
-  const Clock::time_point now = Clock::now();
+  const Clock::time_point now = now_();
   for (std::size_t place = 0; place < nodes_.size(); ++place) {
     Node& node = nodes_[place];
     if (!node.return_by || now < *node.return_by) continue;
