@@ -14,7 +14,7 @@ class SlowCall {
   SlowCall(const SlowCall&) = delete;
   SlowCall& operator=(const SlowCall&) = delete;
 
-  // One at a time. False: there is no thread for it, and nothing happens.
+  // One at a time; `body` throws nothing. False: there is no thread for it, or no memory, and nothing happens.
   bool begin(std::function<void()> body);
   // It is over, or there was none; what it has done is seen by the caller.
   bool over();

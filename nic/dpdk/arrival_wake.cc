@@ -68,8 +68,9 @@ void ArrivalWake::leave(Watched& watched) {
 }
 
 void ArrivalWake::follow(EthernetPort& port) {
-  const CancellationOff off;
   Watched& watched = *std::ranges::find(ports_, &port, &Watched::port);
+  if (port.away() == (watched.way == Way::none)) return;
+  const CancellationOff off;
   if (port.away()) {
     leave(watched);
   } else {
@@ -102,11 +103,16 @@ std::uint64_t ArrivalWake::longest_sleep() const {
   return any(Way::timer) || holds ? sleep_ : kBetweenUpkeeps;
 }
 
+// What its driver has told may be that the adapter is gone, and nobody may have looked since.
+bool ArrivalWake::may_ring(const Watched& watched) {
+  return watched.way == Way::interrupt && !watched.port->has_events();
+}
+
 bool ArrivalWake::arm() {
   const CancellationOff off;
   forget_wake_ups();
   for (const Watched& watched : ports_) {
-    if (watched.way == Way::interrupt) rte_eth_dev_rx_intr_enable(watched.port->id(), 0);
+    if (may_ring(watched)) rte_eth_dev_rx_intr_enable(watched.port->id(), 0);
   }
   if (look_.packets_wait()) {
     disarm();
@@ -122,7 +128,7 @@ bool ArrivalWake::arm() {
 void ArrivalWake::disarm() {
   const CancellationOff off;
   for (const Watched& watched : ports_) {
-    if (watched.way == Way::interrupt) rte_eth_dev_rx_intr_disable(watched.port->id(), 0);
+    if (may_ring(watched)) rte_eth_dev_rx_intr_disable(watched.port->id(), 0);
   }
 }
 

@@ -40,7 +40,7 @@ class ArrivalWake final : public WakeSource {
   bool arm() override;
   void disarm() override;
 
-  // The port is away now, or is back.
+  // Where the port is away now, or is back, it is no longer listened to, or again.
   void follow(EthernetPort& port);
 
  private:
@@ -49,6 +49,7 @@ class ArrivalWake final : public WakeSource {
   void watch(Watched& watched);
   void leave(Watched& watched);
   bool any(Way way) const;
+  static bool may_ring(const Watched& watched);
   void forget_wake_ups();
   std::uint64_t longest_sleep() const;
   void set_timer(std::uint64_t nanoseconds);

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstring>
 #include <deque>
+#include <exception>
 #include <future>
 #include <mutex>
 #include <thread>
@@ -28,7 +29,7 @@ constexpr std::size_t kLinesKept = 4;
 
 struct Environment {
   std::mutex control;
-  pid_t process = 0;  // in which it was started or could not be; 0: not yet
+  std::atomic<pid_t> process = 0;  // in which it was started or could not be; 0: not yet
   bool runs = false;
   std::atomic<bool> own = false;   // it was not the program that had started it
   std::string reason;              // why it does not run
@@ -118,10 +119,11 @@ void start(Environment& the, std::uint64_t free_huge) {
 bool start_environment(const std::string& arguments, std::uint64_t needed_bytes, bool may_take_huge,
                        std::string& reason) {
   Environment& the = environment();
-  const std::lock_guard lock(the.control);
-  if (the.process != 0 && the.process != getpid()) {
+  // Before the lock: a thread that the fork has left behind may hold it.
+  if (const pid_t process = the.process; process != 0 && process != getpid()) {
     return end_with(reason, "DPDK was started in the process that this one was forked from: it serves that one only");
   }
+  const std::lock_guard lock(the.control);
   if (the.process != 0) return the.runs || end_with(reason, the.reason);
   const std::vector<std::string> users = split_words(arguments);
   for (const std::string& word : users) {
@@ -129,18 +131,18 @@ bool start_environment(const std::string& arguments, std::uint64_t needed_bytes,
       return end_with(reason, "'" + word + "' is no argument for a task's DPDK");
     }
   }
+  the.reason = "DPDK was not started: no memory";  // unless it goes on
+  the.process = getpid();
   const std::uint64_t free_huge = free_huge_bytes();
   the.words = eal_arguments(users, {.huge_pages_suffice = may_take_huge && huge_pages_hold(needed_bytes),
                                     .needed_bytes = needed_bytes,
                                     .processor = first_processor(),
                                     .unique_name = "openlapi-" + std::to_string(getpid())});
-  the.process = getpid();
   std::thread([&] { start(the, free_huge); }).join();
   return the.runs || end_with(reason, the.reason);
 }
 
 bool would_choose_pages(const std::string& arguments) {
-  const std::lock_guard lock(environment().control);
   return environment().process == 0 && !decides_pages(split_words(arguments));
 }
 
@@ -179,11 +181,15 @@ void call_in_interrupt_thread(const std::function<void()>& body) {
   Call call{body, {}};
   const auto run = [](void* argument) {
     auto& the = *static_cast<Call*>(argument);
-    the.body();
-    the.done.set_value();
+    try {
+      the.body();
+      the.done.set_value();
+    } catch (...) {
+      the.done.set_exception(std::current_exception());
+    }
   };
   if (rte_eal_alarm_set(1, run, &call) != 0) run(&call);
-  call.done.get_future().wait();
+  call.done.get_future().get();
 }
 
 ControlLock::ControlLock(Patience patience) : held_(environment().control.try_lock()) {

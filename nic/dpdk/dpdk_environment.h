@@ -36,7 +36,7 @@ std::string described(const char* what, const std::string& name, int error);
 
 // Runs `body` in DPDK's interrupt thread and waits until it returns (0.1 ms). memif closes descriptors that the
 // interrupt thread may still be polling; if another thread did that, the interrupt thread could find a closed
-// descriptor and abort the process.
+// descriptor and abort the process. What `body` throws is thrown here.
 void call_in_interrupt_thread(const std::function<void()>& body);
 
 // Held while devices are made, configured, started or removed: these DPDK functions are not thread-safe.

@@ -92,16 +92,16 @@ void DpdkTransport::upkeep() {
 // Who sleeps on a port's interrupts stops doing so before it is reset.
 void DpdkTransport::look_after(Port& port) {
   dpdk::EthernetPort& ethernet = port.ethernet;
-  const bool was_up = ethernet.up(), was_away = ethernet.away();
+  const bool was_up = ethernet.up();
   ethernet.link_check(now_);
-  if (!was_away && ethernet.away()) wake_->follow(ethernet);
+  wake_->follow(ethernet);
   if (ethernet.away() && !ethernet.gone()) {
     ethernet.renew(now_);
     if (ethernet.gone() && config_.tell) say_gone(ethernet);
     if (!ethernet.away()) {
-      wake_->follow(ethernet);
       take_mac(port);
-      ethernet.link_check(now_);
+      ethernet.link_check(now_);  // its driver may want the next reset already
+      wake_->follow(ethernet);
     }
   }
   if (was_up != ethernet.up()) link_changes_.fetch_add(1, std::memory_order_release);
@@ -112,7 +112,7 @@ void DpdkTransport::look_after(Port& port) {
 // ports peers know the first one's address alone, and ask for the others'.
 void DpdkTransport::follow_interface() {
   const CancellationOff off;
-  if (!may_move() || ports_[0]->ethernet.away() || !ports_[0]->ethernet.renew_mac()) return;
+  if (ports_[0]->ethernet.away() || !may_move() || !ports_[0]->ethernet.renew_mac()) return;
   Port& port = *ports_[0];
   take_mac(port);
   if (port.ethernet.up()) greet(port);

@@ -106,7 +106,9 @@ PortFault EthernetPort::open(const PortPreference& preference, std::string& reas
   open_ = true;
   // Which drivers have interrupts shows when they are to be used. Virtual ones have none, but for virtio.
   interrupts_ = !is_virtual(name_) || begins_with_any(name_, {"net_virtio_user"});
-  PortFault fault = set_up(preference, reason);
+  PortFault fault = find_out(reason);
+  if (fault != PortFault::none) return fault;
+  fault = set_up(preference, reason);
   if (fault == PortFault::unusable && interrupts_) {
     interrupts_ = false;
     fault = set_up(preference, reason);

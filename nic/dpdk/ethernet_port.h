@@ -6,6 +6,7 @@
 // own, as that may take seconds; meanwhile it is away, and what is sent is lost.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -68,8 +69,10 @@ class EthernetPort {
   bool started() const { return started_; }
   // Only then it may be asked for frames. A memif that is not connected yet reads what its interrupt thread writes.
   bool pollable() const { return up_ || (service_ == Service::serves && started_ && !in_memory_); }
-  // It is being set up anew, or gone: only its name, driver, pools and counters may be asked for.
+  // It is being set up anew, or gone: only what open() has found out, its pools and counters may be asked for.
   bool away() const { return service_ != Service::serves; }
+  // Its driver has told something that link_check() has not taken in yet, or of which there is no way back.
+  bool has_events() const { return events_.any(); }
   // It was taken away, or cannot be set up anew: nothing touches it any more, in this process.
   bool gone() const { return service_ == Service::gone; }
   const std::string& why_gone() const { return why_gone_; }  // "was removed, says its driver"
@@ -113,10 +116,11 @@ class EthernetPort {
   std::string made_with() const;
   PortFacts facts() const;
   PortFault set_up(const PortPreference& preference, std::string& reason);
+  PortFault find_out(std::string& reason);
   PortFault configure(const PortPreference& preference, std::string& reason);
   void take_kernels_mac();
   PortFault add_rules(std::string& reason);
-  bool leave_to_kernel(std::uint32_t kernel_interface, std::string& reason);
+  bool leave_to_kernel(std::string& reason);
   bool make_pools(const PortPreference& preference, std::string& reason);
   void disconnect_stopped();
   void let_connect();
@@ -173,6 +177,7 @@ class EthernetPort {
   PortFault renewal_fault_ = PortFault::none;  // of the latest attempt, like the reason
   std::string renewal_reason_;
   std::string why_gone_;
+  std::atomic<bool> abandoned_ = false;  // it is gone: to a thread that was setting it up anew
   std::uint64_t renewals_ = 0;
   bool heard_ = false;  // frames came over the link that is up
   std::uint64_t ends_ = 0;

@@ -24,6 +24,8 @@ constexpr std::uint32_t kSpareRoom = 728;      // bytes; af_packet wants room fo
 constexpr std::uint32_t kRoomOfXdp = 3712;     // bytes; an af_xdp buffer, its descriptor included, fits into a page
 constexpr std::uint32_t kBuffersOfXdp = 8192;  // af_xdp takes 4096 at once
 constexpr std::uint32_t kBuffersInFlight = 160;
+constexpr std::uint64_t kSends = RTE_ETH_TX_OFFLOAD_UDP_CKSUM;
+constexpr std::uint64_t kReceives = RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
 
 std::uint32_t room_for(const std::string& driver, std::uint32_t mtu) {
   if (begins_with_any(driver, {"net_af_xdp"})) return kRoomOfXdp;
@@ -76,11 +78,8 @@ PortFacts EthernetPort::facts() const {
 
 // All but what flow rules will name, if the kernel uses the port, which otherwise brings all: nobody else is there to
 // miss anything, and rules bring no answers to ARP. False: it cannot be told so.
-bool EthernetPort::leave_to_kernel(std::uint32_t kernel_interface, std::string& reason) {
+bool EthernetPort::leave_to_kernel(std::string& reason) {
   std::string why;
-  kernel_interface_ = interface_name(kernel_interface);
-  // net_tap tells of the one that it has made, not of the one whose frames it takes.
-  if (const std::string remote = argument_of(made_with(), "remote"); !remote.empty()) kernel_interface_ = remote;
   isolated_ = isolate(id_, true, why);
   shared_ = is_shared(facts());
   if (!shared_ && isolated_) isolated_ = !isolate(id_, false, why);
@@ -108,9 +107,9 @@ bool EthernetPort::make_pools(const PortPreference& preference, std::string& rea
   return false;
 }
 
-PortFault EthernetPort::configure(const PortPreference& preference, std::string& reason) {
+// Once: the task may ask for these while the port is set up anew by another thread.
+PortFault EthernetPort::find_out(std::string& reason) {
   rte_eth_dev_info info{};
-  rte_eth_conf wanted{};
   if (int error = rte_eth_dev_info_get(id_, &info); error != 0) {
     reason = described("DPDK tells nothing of port", name_, error);
     return PortFault::unusable;
@@ -120,10 +119,21 @@ PortFault EthernetPort::configure(const PortPreference& preference, std::string&
                begins_with_any(driver_, {"net_virtio_user"}) || begins_with_any(driver_, {"net_ring"});
   unmaps_ = begins_with_any(driver_, {"net_memif"});
   if (unmaps_) catch_memory_faults();
-  if (!leave_to_kernel(info.if_index, reason)) return PortFault::unusable;
-  constexpr std::uint64_t kSends = RTE_ETH_TX_OFFLOAD_UDP_CKSUM;
-  constexpr std::uint64_t kReceives = RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
+  kernel_interface_ = interface_name(info.if_index);
+  // net_tap tells of the one that it has made, not of the one whose frames it takes.
+  if (const std::string remote = argument_of(made_with(), "remote"); !remote.empty()) kernel_interface_ = remote;
   sums_ = (info.tx_offload_capa & kSends) != 0 && (info.rx_offload_capa & kReceives) != 0;
+  return PortFault::none;
+}
+
+PortFault EthernetPort::configure(const PortPreference& preference, std::string& reason) {
+  rte_eth_dev_info info{};
+  rte_eth_conf wanted{};
+  if (int error = rte_eth_dev_info_get(id_, &info); error != 0) {
+    reason = described("DPDK tells nothing of port", name_, error);
+    return PortFault::unusable;
+  }
+  if (!leave_to_kernel(reason)) return PortFault::unusable;
   if (sums_) {
     wanted.txmode.offloads |= kSends | (info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_IPV4_CKSUM);
     wanted.rxmode.offloads |= kReceives;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 #include <utility>
 
 #include "dataplane/base/cancellation.h"
@@ -96,7 +97,10 @@ void EthernetPort::renew(std::uint64_t now) {
   if (service_ == Service::serves || gone()) return;
   const CancellationOff off;
   if (service_ == Service::is_renewed) {
-    if (!renewal_.over()) return;
+    if (!renewal_.over()) {
+      if (schedule_.is_stuck(now)) give_up("wanted to be reset, says its driver, which does not end the reset");
+      return;
+    }
     service_ = Service::waits;
     if (renewal_fault_ == PortFault::none) {
       service_ = Service::serves;
@@ -109,14 +113,23 @@ void EthernetPort::renew(std::uint64_t now) {
   if (events_.removed() && !gone()) give_up("was removed, says its driver");
   if (service_ != Service::waits || !schedule_.is_due(now)) return;
   service_ = Service::is_renewed;
+  schedule_.attempt(now);
   renewal_fault_ = PortFault::no_memory;
   renewal_reason_ = "there is no thread for it";
-  renewal_.begin([this] { renewal_fault_ = set_up_anew(renewal_reason_); });
+  renewal_.begin([this] {
+    try {
+      renewal_fault_ = set_up_anew(renewal_reason_);
+    } catch (const std::bad_alloc&) {
+      renewal_fault_ = PortFault::no_memory;
+      renewal_reason_ = "no memory";  // short enough for the string itself
+    }
+  });
 }
 
 void EthernetPort::give_up(std::string why) {
-  service_ = Service::gone;
-  started_ = up_ = false;
+  service_ = Service::gone;  // the thread that sets it up anew may still be in the driver
+  abandoned_.store(true, std::memory_order_relaxed);
+  up_ = false;
   why_gone_ = std::move(why);
 }
 
@@ -130,7 +143,7 @@ PortFault EthernetPort::set_up_anew(std::string& reason) {
   take_log();
   const std::uint32_t mtu = mtu_;
   started_ = false;
-  if (!reset(reason)) return PortFault::unusable;
+  if (!reset(reason) || abandoned_.load(std::memory_order_relaxed)) return PortFault::unusable;
   if (const PortFault fault = set_up(preference_, reason); fault != PortFault::none) return fault;
   if (mtu_ >= mtu) return add_rules(reason);
   reason = "its MTU is " + std::to_string(mtu_) + " now, and was " + std::to_string(mtu);

@@ -17,9 +17,13 @@ class RenewalSchedule {
   void begin(std::uint64_t now, std::uint64_t patience) {
     next_ = now;
     ends_ = now + patience;
+    patience_ = patience;
     pause_ = kFirstPause;
   }
   bool is_due(std::uint64_t now) const { return now >= next_; }
+  void attempt(std::uint64_t now) { attempt_ends_ = now + patience_; }
+  // The attempt under way has taken as long as all may together: it is not to be expected to end.
+  bool is_stuck(std::uint64_t now) const { return now >= attempt_ends_; }
   // An attempt has failed. False: it was the last one, made when the time was over.
   bool failed(std::uint64_t now) {
     if (now >= ends_) return false;
@@ -31,6 +35,8 @@ class RenewalSchedule {
  private:
   std::uint64_t next_ = 0;
   std::uint64_t ends_ = 0;
+  std::uint64_t patience_ = 0;
+  std::uint64_t attempt_ends_ = 0;
   std::uint64_t pause_ = kFirstPause;
 };
 

@@ -37,6 +37,16 @@ TEST(RenewalSchedule, TimeThatAttemptsTakeCounts) {
   EXPECT_EQ(attempts(0, 0), (std::vector<std::uint64_t>{0})) << "one attempt there is";
 }
 
+TEST(RenewalSchedule, AnAttemptThatTakesAllTheTimeIsStuckAndTheLastOneHasAsMuch) {
+  RenewalSchedule schedule;
+  schedule.begin(kSecond, 10 * kSecond);
+  for (const std::uint64_t start : {1 * kSecond, 11 * kSecond}) {
+    schedule.attempt(start);
+    EXPECT_FALSE(schedule.is_stuck(start + 10 * kSecond - 1));
+    EXPECT_TRUE(schedule.is_stuck(start + 10 * kSecond));
+  }
+}
+
 TEST(RenewalSchedule, BeginsAnew) {
   RenewalSchedule schedule;
   schedule.begin(0, kSecond);
