@@ -58,7 +58,8 @@ void BulkReads::set_state(Connection& connection, Connection::State state) {
 
 BulkReads::Connection* BulkReads::connect(PeerIndex peer) {
   if (connections_.size() >= limits_.connections && !close_idle_one()) return nullptr;
-  if (destruction_.count() >= limits_.connections) return nullptr;
+  // Reads wait for it, rather than being refused.
+  if (destruction_.count() >= limits_.connections) destruction_.finish();
   auto made = std::make_unique<Connection>();
   made->queue_pair = ReliableQueuePair::make(setting_);
   if (!made->queue_pair && close_idle_one()) made->queue_pair = ReliableQueuePair::make(setting_);

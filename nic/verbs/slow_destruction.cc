@@ -22,6 +22,10 @@ void SlowDestruction::go_on() {
   count_under_way_ = 0;
 }
 
+void SlowDestruction::finish() {
+  while (count() != 0) call_.wait();
+}
+
 std::size_t SlowDestruction::count() {
   go_on();
   return waiting_.size() + count_under_way_;

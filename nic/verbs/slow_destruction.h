@@ -17,6 +17,8 @@ class SlowDestruction {
   void add(QueuePair queue_pair);
   // To be called now and then.
   void go_on();
+  // Waits until all are destroyed.
+  void finish();
   // Queue pairs that are not known to be destroyed yet.
   std::size_t count();
 

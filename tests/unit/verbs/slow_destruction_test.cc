@@ -71,6 +71,18 @@ TEST_F(SlowDestructionTest, NobodyWaitsForQueuePairsThatEnd) {
   EXPECT_EQ(kernel_.running, 0);
 }
 
+TEST_F(SlowDestructionTest, WhoNeedsItsRoomWaitsForAll) {
+  SlowDestruction destruction;
+  ReliableSetting setting{.domain = &domain_, .destruction = &destruction};
+  for (int ended = 0; ended != 3; ++ended) ASSERT_NE(ReliableQueuePair::make(setting), nullptr);
+  std::thread kernel([&] { kernel_.may_end.set_value(); });
+  destruction.finish();
+  kernel.join();
+  EXPECT_EQ(destruction.count(), 0u);
+  EXPECT_EQ(kernel_.destroyed, 3);
+  destruction.finish();
+}
+
 TEST_F(SlowDestructionTest, NothingIsLeftAtItsEnd) {
   {
     SlowDestruction destruction;
