@@ -100,7 +100,7 @@ void put_blindly(const std::vector<Window*>& windows) {
 
 // Until all is there, or an error has come.
 void flood(const std::vector<Window*>& windows) {
-  constexpr int kPuts = 5000;
+  constexpr int kPuts = 20000;  // more than there is room for on the way
   lapi_cntr_t done{};
   int code = LAPI_SUCCESS, value = 0;
   char word = 0;
