@@ -1,8 +1,6 @@
 #include "control/client/adapter_events.h"
 
 #include <pmix.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -15,6 +13,7 @@
 #include "control/client/adapter_board.h"
 #include "control/client/adapter_event_info.h"
 #include "dataplane/base/file_descriptor.h"
+#include "dataplane/base/signals_off.h"
 
 namespace openlapi {
 namespace {
@@ -81,17 +80,13 @@ void tell_all() {
 // Whoever asks may be in the middle of an operation and must not wait for the launcher. Such changes are rare: a thread
 // lives only as long as there is something to tell. The program's signals are not for it.
 bool start_telling() {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  bool started = true;
+  const SignalsOff off;
   try {
     std::thread(tell_all).detach();
   } catch (...) {
-    started = false;  // the next change may find a thread
+    return false;  // the next change may find a thread
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return started;
+  return true;
 }
 
 class AdapterEvents final : public AdapterSource {

@@ -1,36 +1,16 @@
 #include "dataplane/base/slow_call.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <new>
 #include <system_error>
 #include <utility>
 
+#include "dataplane/base/signals_off.h"
+
 namespace openlapi {
-namespace {
-
-// As long as it exists, and in threads that are begun meanwhile, which inherit it.
-class NoSignals {
- public:
-  NoSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  NoSignals(const NoSignals&) = delete;
-  NoSignals& operator=(const NoSignals&) = delete;
-
- private:
-  sigset_t before_;
-};
-
-}  // namespace
 
 bool SlowCall::begin(std::function<void()> body) {
   done_.store(false, std::memory_order_relaxed);
-  const NoSignals no_signals;
+  const SignalsOff off;
   try {
     thread_ = std::thread([this, body = std::move(body)] {
       body();

@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -20,6 +19,7 @@
 #include <thread>
 
 #include "dataplane/base/cancellation.h"
+#include "dataplane/base/signals_off.h"
 #include "nic/verbs/memory_kind.h"
 #include "nic/verbs/watched_ranges.h"
 
@@ -106,15 +106,12 @@ bool UserfaultMonitor::start(std::string& reason) {
   stop_ = eventfd(0, EFD_CLOEXEC);
   if (stop_ < 0) return refuse("eventfd");
   // The thread takes none of the process's signals.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalsOff no_signals;
   try {
     reader_ = std::thread([this] { run(); });
   } catch (const std::system_error& error) {
     errno = error.code().value();
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return reader_.joinable() || refuse("no thread to read events");
 }
 

@@ -1,7 +1,6 @@
 #include "shm/direct/open_memory.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "dataplane/base/cancellation.h"
+#include "dataplane/base/signals_off.h"
 #include "shm/direct/mapping_in_place.h"
 
 namespace openlapi::direct {
@@ -29,21 +29,6 @@ AddressRange stack_of(const AddressRange& own, std::uint32_t thread) {
   const std::uint64_t guard = own.begin + object_size() + thread * kStackRoom;
   return {guard + shm::kPage, guard + kStackRoom};
 }
-
-class SignalsOff {
- public:
-  SignalsOff() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsOff() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsOff(const SignalsOff&) = delete;
-  SignalsOff& operator=(const SignalsOff&) = delete;
-
- private:
-  sigset_t before_;
-};
 
 }  // namespace
 

@@ -1,8 +1,8 @@
 #include "shm/direct/private_thread.h"
 
-#include <signal.h>
-
 #include <cerrno>
+
+#include "dataplane/base/signals_off.h"
 
 namespace openlapi::direct {
 
@@ -11,11 +11,10 @@ bool PrivateThread::start(const AddressRange& stack, const char* name, void* (*b
   pthread_attr_init(&attributes);
   void* const lowest = reinterpret_cast<void*>(static_cast<std::uintptr_t>(stack.begin));
   int error = pthread_attr_setstack(&attributes, lowest, stack.end - stack.begin);
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  if (error == 0) error = pthread_create(&thread_, &attributes, body, argument);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (error == 0) {
+    const SignalsOff off;
+    error = pthread_create(&thread_, &attributes, body, argument);
+  }
   pthread_attr_destroy(&attributes);
   runs_ = error == 0;
   if (runs_) pthread_setname_np(thread_, name);
