@@ -13,7 +13,7 @@ namespace openlapi::verbs {
 
 class SlowDestruction {
  public:
-  // Where there is no thread for it, it is destroyed at once.
+  // Where there is no thread or memory for it, it is destroyed at once.
   void add(QueuePair queue_pair);
   // To be called now and then.
   void go_on();
