@@ -20,11 +20,13 @@
 #include <string>
 #include <vector>
 
+#include "dataplane/base/monotonic_clock.h"
 #include "nic/dpdk/dpdk_environment.h"
 #include "nic/dpdk/dpdk_transport.h"
 #include "tests/beds/driver_timer.h"
 #include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
+#include "tests/support/fixed_route.h"
 #include "tests/support/transport_tasks.h"
 
 struct rte_eth_dev;
@@ -167,13 +169,6 @@ class DpdkResets : public testing::Test {
   }
 };
 
-class RealClock final : public Clock {
- public:
-  Nanoseconds now() const override {
-    return static_cast<Nanoseconds>(std::chrono::nanoseconds(Moment::now().time_since_epoch()).count());
-  }
-};
-
 // The engines of the two tasks.
 class Engines {
  public:
@@ -212,17 +207,7 @@ class Engines {
   std::size_t step() { return endpoints_[kServer]->progress() + endpoints_[kClient]->progress(); }
 
  private:
-  struct FixedRoute final : RouteResolver {
-    Route resolve(PeerIndex) override {
-      Route route;
-      route.paths[0] = transport;
-      route.count = 1;
-      return route;
-    }
-    Transport* transport = nullptr;
-  };
-
-  RealClock clock_;
+  MonotonicClock clock_;
   std::array<FixedRoute, 2> routes_;
   std::array<ScriptedHost, 2> hosts_;
   std::array<std::unique_ptr<Endpoint>, 2> endpoints_;

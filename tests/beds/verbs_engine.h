@@ -2,26 +2,18 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <time.h>
 
 #include <array>
 #include <memory>
 #include <vector>
 
+#include "dataplane/base/monotonic_clock.h"
 #include "tests/beds/verbs_bed.h"
 #include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
+#include "tests/support/fixed_route.h"
 
 namespace openlapi::test {
-
-class RealClock final : public Clock {
- public:
-  Nanoseconds now() const override {
-    timespec time{};
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return static_cast<Nanoseconds>(time.tv_sec) * kSecond + static_cast<Nanoseconds>(time.tv_nsec);
-  }
-};
 
 // The endpoints of two tasks on two devices.
 class VerbsEngine : public testing::Test {
@@ -34,8 +26,7 @@ class VerbsEngine : public testing::Test {
     config.timeout = 100 * kSecond;
     for (PeerIndex i = 0; i < 2; ++i) {
       config.self = i;
-      routes_[i].transport = i == 0 ? pair_->left.get() : pair_->right.get();
-      Transport* transport = routes_[i].transport;
+      Transport* transport = routes_[i].transport = &this->transport(i);
       endpoints_[i] = std::make_unique<Endpoint>(config, std::span(&transport, 1), clock_, routes_[i], hosts_[i]);
     }
   }
@@ -79,20 +70,10 @@ class VerbsEngine : public testing::Test {
     });
   }
 
-  VerbsTransport& transport(PeerIndex task) { return *routes_[task].transport; }
+  VerbsTransport& transport(PeerIndex task) { return task == 0 ? *pair_->left : *pair_->right; }
 
  private:
-  struct FixedRoute final : RouteResolver {
-    Route resolve(PeerIndex) override {
-      Route route;
-      route.paths[0] = transport;
-      route.count = 1;
-      return route;
-    }
-    VerbsTransport* transport = nullptr;
-  };
-
-  RealClock clock_;
+  MonotonicClock clock_;
   std::unique_ptr<VerbsPair> pair_;
   std::array<FixedRoute, 2> routes_;
   std::array<ScriptedHost, 2> hosts_;

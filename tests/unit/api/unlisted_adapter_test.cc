@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "dataplane/transport/link_status.h"
-#include "nic/udp/udp_transport.h"
+#include "tests/support/socket_task.h"
 
 namespace openlapi {
 namespace {
@@ -19,16 +19,8 @@ constexpr PeerIndex kPeer = 1;
 
 class UnlistedAdapterTest : public testing::Test {
  protected:
-  static std::unique_ptr<Transport> open() {
-    UdpConfig config;
-    config.address.s_addr = htonl(INADDR_LOOPBACK);
-    UdpSetupError reason;
-    std::unique_ptr<Transport> transport = open_udp_transport(config, reason);
-    EXPECT_TRUE(transport) << reason.text;
-    return transport;
-  }
   void SetUp() override {
-    std::unique_ptr<Transport> inner = open();
+    std::unique_ptr<Transport> inner = open_at(INADDR_LOOPBACK);
     real_address_ = inner->local_address();
     adapter_ = unlisted(std::move(inner), 3);
     link_ = adapter_->capabilities().link_status;
@@ -65,7 +57,7 @@ TEST_F(UnlistedAdapterTest, HasItsOwnAddressOnceOthersCanBeTold) {
 }
 
 TEST_F(UnlistedAdapterTest, LeadsToAPeerThatHasToldItsAddress) {
-  const std::unique_ptr<Transport> peer = open();
+  const std::unique_ptr<Transport> peer = open_at(INADDR_LOOPBACK);
   ASSERT_TRUE(add(unlisted_address(3)));
   EXPECT_FALSE(link_->reaches(kPeer));
   EXPECT_NE(link_->told_by(kPeer), nullptr);
@@ -82,7 +74,7 @@ TEST_F(UnlistedAdapterTest, LeadsToAPeerThatHasToldItsAddress) {
 }
 
 TEST_F(UnlistedAdapterTest, ForgetsWhereAPeerWasThatStartsAnew) {
-  const std::unique_ptr<Transport> peer = open();
+  const std::unique_ptr<Transport> peer = open_at(INADDR_LOOPBACK);
   ASSERT_TRUE(add(peer->local_address()));
   ASSERT_TRUE(add(unlisted_address(3)));
   EXPECT_FALSE(link_->reaches(kPeer));
