@@ -115,8 +115,7 @@ PortFault EthernetPort::find_out(std::string& reason) {
     return PortFault::unusable;
   }
   driver_ = info.driver_name == nullptr ? "" : info.driver_name;
-  in_memory_ = begins_with_any(driver_, {"net_memif"}) || begins_with_any(driver_, {"net_vhost"}) ||
-               begins_with_any(driver_, {"net_virtio_user"}) || begins_with_any(driver_, {"net_ring"});
+  in_memory_ = begins_with_any(driver_, {"net_memif", "net_vhost", "net_virtio_user", "net_ring"});
   unmaps_ = begins_with_any(driver_, {"net_memif"});
   if (unmaps_) catch_memory_faults();
   kernel_interface_ = interface_name(info.if_index);
@@ -176,8 +175,8 @@ PortFault EthernetPort::configure(const PortPreference& preference, std::string&
 // Of a port with which the kernel receives at one address. The driver may have read it long ago. An interface that the
 // driver has made (net_tap) is the other end of a link, with an address of its own.
 void EthernetPort::take_kernels_mac() {
-  const bool is_one_adapter = begins_with_any(name_, {"net_af_packet"}) || begins_with_any(name_, {"net_af_xdp"}) ||
-                              (shared_ && !is_virtual(name_));
+  const bool is_one_adapter =
+      begins_with_any(name_, {"net_af_packet", "net_af_xdp"}) || (shared_ && !is_virtual(name_));
   if (!is_one_adapter) return;
   interface_number_ = interface_number(network_interface());
   renew_mac();

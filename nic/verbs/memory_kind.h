@@ -2,19 +2,16 @@
 // pages if it is watched (memory_monitor.h).
 //
 // - Private memory of no file, transparent huge pages too: whoever takes its pages away does so by a call in this
-// process
-//   about these addresses.
+//   process about these addresses.
 // - Variables of the program, which lie in a private mapping of its file: the file of a program that runs cannot be
 //   written or truncated (ETXTBSY). A file server may do that all the same; the program has then lost its code and all
 //   of its variables.
 // - Not libraries' variables, nor other files: truncating the file takes pages away, without an event.
 // - Not huge pages (MAP_HUGETLB), though the kernel tells of their changes: those that are pinned it copies at once
-// when
-//   the process forks, and the fork fails if none is free then. How many will be nobody can tell beforehand.
+//   when the process forks, and the fork fails if none is free then. How many will be nobody can tell beforehand.
 // - Not shared memory (shm_open, memfd_create, shmget, MAP_SHARED): another process, or this one through a descriptor
-// or
-//   another mapping, can truncate it or punch holes (MADV_REMOVE, fallocate), without an event here. The adapter would
-//   go on with pages that are not part of it any more.
+//   or another mapping, can truncate it or punch holes (MADV_REMOVE, fallocate), without an event here. The adapter
+//   would go on with pages that are not part of it any more.
 #pragma once
 
 #include <sys/types.h>
