@@ -3,7 +3,9 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <optional>
 
+#include "api/wiring/unlisted_adapter.h"
 #include "dataplane/peers/peer_table.h"
 
 namespace openlapi {
@@ -22,6 +24,7 @@ std::string duration(Nanoseconds time) {
 }
 
 std::string state_of(const PathStatus& status, Nanoseconds now) {
+  if (!status.is_there) return "not there yet";
   if (status.silent_since != 0) return "silent for " + duration(now - status.silent_since);
   return status.in_use ? "in use" : "for long messages";
 }
@@ -91,6 +94,13 @@ void print_paths(const Endpoint& endpoint, const ContextRoutes& routes, const Bo
 }
 
 std::string describe(const AddressChange& change, const ContextRoutes& routes) {
+  if (const std::optional<std::size_t> adapter = unlisted_adapter(change.before)) {
+    const std::string whose =
+        change.transport != nullptr
+            ? routes.name_of(*change.transport, kUnknownPeer) + " is there, which others are told"
+            : "adapter " + std::to_string(*adapter) + " of task " + std::to_string(change.peer) + " is there now";
+    return ": " + whose + ": " + routes.text_of(change.now);
+  }
   std::string text = change.transport != nullptr
                          ? ": " + routes.name_of(*change.transport, kUnknownPeer) + " has another address"
                          : ": an adapter of task " + std::to_string(change.peer) + " has another address";

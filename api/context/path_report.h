@@ -11,9 +11,9 @@
 namespace openlapi {
 
 struct PathReport {
-  std::string path;                                 // "adapter 1 (udp, 10.0.1.1 to 10.0.1.2 port 40000)"
-  std::string state;                                // "in use", "for long messages", "silent for 1.203 s"
-  double share = 0;                                 // of the bytes that were sent to the task, 0 to 1
+  std::string path;   // "adapter 1 (udp, 10.0.1.1 to 10.0.1.2 port 40000)"
+  std::string state;  // "in use", "for long messages", "silent for 1.203 s", "not there yet"
+  double share = 0;   // of the bytes that were sent to the task, 0 to 1
   std::uint64_t packets = 0, bytes = 0, again = 0;  // sent; `again`: retransmissions among the packets
   std::uint64_t lost = 0;                           // of the packets, those that were taken for lost
   std::uint64_t failures = 0;                       // how often the path has failed
@@ -33,6 +33,7 @@ void print_paths(const Endpoint& endpoint, const ContextRoutes& routes, const Bo
 // "adapter 1 (...) has failed: no answer for 15.2 ms; ..."
 std::string describe(const PathChange& change, const ContextRoutes& routes);
 // Behind "task 0": ": adapter 1 (udp, 10.0.1.9) has another address: 10.0.1.9 port 40000, before 10.0.1.1 port 40000"
+// Of an adapter that the program's list does not have: ": adapter 1 of task 3 is there now: 10.0.1.9 port 40000"
 std::string describe(const AddressChange& change, const ContextRoutes& routes);
 
 }  // namespace openlapi

@@ -47,8 +47,6 @@ class UnlistedAdapter final : public Transport, private LinkStatus {
   }
 
  private:
-  enum : std::uint32_t { kNotTold = 1u << 31 };  // apart from what the transport inside has
-
   const std::atomic<std::uint32_t>& changes() const override { return changes_; }
   void look() override {
     if (link_ != nullptr) link_->look();
@@ -57,7 +55,7 @@ class UnlistedAdapter final : public Transport, private LinkStatus {
     if (std::exchange(seen_, number) != number || is_first) changes_.fetch_add(1, std::memory_order_release);
   }
   std::uint32_t words_against(PeerIndex peer) const override {
-    if (unknown_.contains(peer)) return kNotTold;
+    if (unknown_.contains(peer)) return kNotThereYet;
     return link_ != nullptr ? link_->words_against(peer) : 0;
   }
   const char* told_by(PeerIndex peer) const override {
@@ -84,6 +82,11 @@ PeerAddress unlisted_address(std::size_t adapter) {
   address.bytes[0] = static_cast<std::byte>(adapter);
   address.length = kUnlistedLength;
   return address;
+}
+
+std::optional<std::size_t> unlisted_adapter(const PeerAddress& address) {
+  if (!is_unlisted(address)) return std::nullopt;
+  return std::to_integer<std::size_t>(address.bytes[0]);
 }
 
 std::string listed_address_text(const PeerAddress& address) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "dataplane/transport/transport.h"
@@ -13,6 +14,8 @@ namespace openlapi {
 
 // What stands for the address of the adapter of that number, in each task; no adapter has it.
 PeerAddress unlisted_address(std::size_t adapter);
+// The adapter's number, if that is what the address is.
+std::optional<std::size_t> unlisted_adapter(const PeerAddress& address);
 
 // For people: an address of a UDP adapter, or what stands for one.
 std::string listed_address_text(const PeerAddress& address);

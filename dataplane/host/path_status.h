@@ -44,6 +44,7 @@ struct PathStatus {
   const Transport* transport = nullptr;
   PeerIndex end = kUnknownPeer;  // the peer's, as the transport knows it
   bool in_use = false;           // short messages leave over it; long ones over all that serve
+  bool is_there = true;          // false: nobody has told yet where it leads
   Nanoseconds silent_since = 0;  // by the endpoint's clock; 0: it serves, as far as is known
   Nanoseconds round_trip = 0;    // smoothed; 0: not measured
   std::uint64_t packets = 0;     // with records, those that were sent again included

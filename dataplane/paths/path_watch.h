@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dataplane/base/clock.h"
+#include "dataplane/transport/link_status.h"
 
 namespace openlapi {
 
@@ -30,6 +31,8 @@ class PathWatch {
   }
   bool is_silent(unsigned path) const { return (silent_ >> path & 1) != 0; }
   bool is_link_down(unsigned path) const { return (links_down_ >> path & 1) != 0; }
+  // False: as far as is said it leads to nobody yet.
+  bool is_there(unsigned path) const { return (words_[path] & LinkStatus::kNotThereYet) == 0; }
   // While all are silent, as where the peer computes, nothing is known against any.
   bool may_serve(unsigned path) const { return !is_silent(path) || (is_silent(best_) && !is_link_down(path)); }
 
@@ -82,10 +85,10 @@ class PathWatch {
 
   std::vector<Probing> paths_;
   std::vector<std::uint32_t> words_;  // of each path: who says that its link is down
-  std::uint32_t silent_ = 0;      // a bit for each
-  std::uint32_t links_down_ = 0;  // as it was last said of where the path leads; likewise
-  std::uint32_t asked_ = 0;       // were probed since their links are down
-  std::uint32_t elsewhere_ = 0;   // lead elsewhere; likewise
+  std::uint32_t silent_ = 0;          // a bit for each
+  std::uint32_t links_down_ = 0;      // as it was last said of where the path leads; likewise
+  std::uint32_t asked_ = 0;           // were probed since their links are down
+  std::uint32_t elsewhere_ = 0;       // lead elsewhere; likewise
   unsigned preferred_ = 0;
   unsigned best_ = 0;
   Nanoseconds next_probe_ = UINT64_MAX;

@@ -199,8 +199,7 @@ void PeerChannel::run_timers(Nanoseconds now) {
   look_for_carriers(now);
   for (; silent != 0; silent &= silent - 1) {
     const auto number = static_cast<unsigned>(std::countr_zero(silent));
-    several_->watch.went_silent(number, now);
-    several_->teller.went_silent(number, now, reliable_.waiting_since());
+    several_->went_silent(number, now, reliable_.waiting_since());
     reliable_.give_up_path(number);
   }
   use_best();
@@ -222,15 +221,9 @@ bool PeerChannel::look_at_links(Nanoseconds now) {
   bool left_any = false;
   if (several_ == nullptr) return left_any;
   for (unsigned number = 0; number != reliable_.paths(); ++number) {
-    const LinkStatus* const link = several_->paths[number].capabilities->link_status;
-    if (link == nullptr) continue;
-    const std::uint32_t words = link->words_against(several_->paths[number].end);
-    if (several_->watch.link_is_said(number, words, now)) {
-      several_->teller.went_silent(number, now, reliable_.waiting_since());
-      several_->teller.lost_link(number, now);
-      reliable_.give_up_path(number);
-      left_any = true;
-    }
+    if (!several_->link_is_said(number, now, reliable_.waiting_since())) continue;
+    reliable_.give_up_path(number);
+    left_any = true;
   }
   use_best();
   if (now >= several_->teller.due()) tell_change(now);
@@ -247,8 +240,7 @@ void PeerChannel::doubt(unsigned path) {
   if (several_ == nullptr || closed_) return;
   const Nanoseconds now = set_.now();
   look_for_carriers(now);  // what was seen before says nothing of what went wrong
-  several_->watch.went_silent(path, now);
-  several_->teller.went_silent(path, now, reliable_.waiting_since());
+  several_->went_silent(path, now, reliable_.waiting_since());
   use_best();
   set_.activate(*this);
 }
@@ -299,7 +291,7 @@ void PeerChannel::tell_change(Nanoseconds now) {
   if (!change) return;
   const LinkStatus* const link = several_->paths[change->path].capabilities->link_status;
   set_.tell_path_change(peer_, {.path = several_->paths[change->path].transport,
-                                .taken = teller.has_failed(several_->watch.best()) ? nullptr : best_.transport,
+                                .taken = several_->has_failed(several_->watch.best()) ? nullptr : best_.transport,
                                 .end = several_->paths[change->path].end,
                                 .taken_end = best_.end,
                                 .cause = change->cause,
@@ -316,6 +308,7 @@ std::vector<PathStatus> PeerChannel::path_statuses() const {
     statuses.push_back({.transport = several_ != nullptr ? several_->paths[number].transport : best_.transport,
                         .end = several_ != nullptr ? several_->paths[number].end : best_.end,
                         .in_use = several_ == nullptr || several_->watch.best() == number,
+                        .is_there = several_ == nullptr || several_->watch.is_there(number),
                         .silent_since = several_ != nullptr ? several_->teller.silent_since(number) : 0,
                         .round_trip = reliable_.round_trip(number).smoothed(),
                         .packets = traffic.packets,

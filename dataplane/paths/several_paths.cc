@@ -24,6 +24,16 @@ bool SeveralPaths::reach_over(const Transport& transport) const {
   return std::ranges::any_of(paths, [&](const PeerPath& path) { return path.transport == &transport; });
 }
 
+bool SeveralPaths::link_is_said(unsigned path, Nanoseconds now, Nanoseconds moved) {
+  const LinkStatus* const link = paths[path].capabilities->link_status;
+  if (link == nullptr) return false;
+  const bool is_lost = watch.link_is_said(path, link->words_against(paths[path].end), now);
+  if (!watch.is_silent(path) || !watch.is_there(path)) return is_lost;
+  teller.went_silent(path, now, moved);  // also one that is there now, and has not answered
+  if (is_lost) teller.lost_link(path, now);
+  return is_lost;
+}
+
 void SeveralPaths::report_failed(std::uint32_t failed) {
   for (; failed != 0; failed &= failed - 1) {
     const PeerPath& path = paths[static_cast<unsigned>(std::countr_zero(failed))];
@@ -61,8 +71,7 @@ bool SeveralPaths::go_home(Nanoseconds now) {
   for (unsigned path = 0; path != paths.size(); ++path) {
     if (ends[path].used() == PathEnds::kHome) continue;
     lead(path, PathEnds::kHome, now);
-    watch.went_silent(path, now);
-    teller.went_silent(path, now, now);
+    went_silent(path, now, now);
     any = true;
   }
   return any;

@@ -36,6 +36,15 @@ struct SeveralPaths {
     return true;
   }
   [[gnu::noinline]] bool reach_over(const Transport& transport) const;
+  // The path is silent. `moved`: as for PathTeller. There is nothing to tell of a path that is not there yet.
+  void went_silent(unsigned path, Nanoseconds now, Nanoseconds moved) {
+    watch.went_silent(path, now);
+    if (watch.is_there(path)) teller.went_silent(path, now, moved);
+  }
+  // More than silent, or not there yet: nobody is to hear that messages take it.
+  bool has_failed(unsigned path) const { return teller.has_failed(path) || !watch.is_there(path); }
+  // What is said of the path's link now; likewise. True: somebody has not said before that it is down.
+  [[gnu::noinline, gnu::cold]] bool link_is_said(unsigned path, Nanoseconds now, Nanoseconds moved);
   // Packets of the path go to that end from now on.
   void lead(unsigned path, unsigned end, Nanoseconds now);
   // The path that has brought the latest packet serves. If it leads home those that lead elsewhere go home, and are

@@ -18,8 +18,11 @@ class LinkStatus {
   // Takes in what is new. Never blocks; may cost a system call.
   virtual void look() = 0;
 
-  // Who says that packets do not get from here to the peer, a bit for each; 0: nobody. What one of them says anew is
-  // news also where another one, who may be wrong, has said so long before.
+  // Nobody has told yet where the peer is. Such a path is not there, and has not failed.
+  static constexpr std::uint32_t kNotThereYet = 1u << 31;
+
+  // Who says that packets do not get from here to the peer, a bit for each, or kNotThereYet; 0: nobody. What one of
+  // them says anew is news also where another one, who may be wrong, has said so long before.
   virtual std::uint32_t words_against(PeerIndex peer) const = 0;
   // Whether packets get there, as far as anybody has told; true where nobody has.
   bool reaches(PeerIndex peer) const { return words_against(peer) == 0; }

@@ -68,7 +68,8 @@ class MemoryTransport final : public Transport,
   void set_direct_memory(DirectMemory* memory) { direct_memory_ = memory; }
 
   // From the next look() on this transport says so of its link.
-  void say_of_link(bool up) { link_said_up_ = up; }
+  void say_of_link(bool up) { link_said_ = up ? 0 : 1; }
+  void say_not_there_yet() { link_said_ = kNotThereYet; }
   std::size_t link_looks() const { return link_looks_; }  // calls of look(), so far
 
   // From now on the transport promises nothing: this share of the packets is lost, and as many come twice.
@@ -152,9 +153,9 @@ class MemoryTransport final : public Transport,
   const std::atomic<std::uint32_t>& changes() const override { return link_changes_; }
   void look() override {
     ++link_looks_;
-    if (std::exchange(link_up_, link_said_up_) != link_said_up_) ++link_changes_;
+    if (std::exchange(link_words_, link_said_) != link_said_) ++link_changes_;
   }
-  std::uint32_t words_against(PeerIndex) const override { return link_up_ ? 0 : 1; }
+  std::uint32_t words_against(PeerIndex) const override { return link_words_; }
   const char* told_by(PeerIndex) const override { return nullptr; }
   void path_failed(PeerIndex peer) override { failed_paths_.push_back(peer); }
   const std::vector<PeerIndex>& failed_paths() const { return failed_paths_; }  // of these the engine has said so
@@ -197,7 +198,7 @@ class MemoryTransport final : public Transport,
   std::uint64_t origin_of_peers_ = 0, origin_of_packets_ = 0;
   bool left_ = false;
   std::vector<PeerIndex> failed_paths_;
-  bool link_up_ = true, link_said_up_ = true;
+  std::uint32_t link_words_ = 0, link_said_ = 0;
   std::atomic<std::uint32_t> link_changes_ = 0;
   std::size_t link_looks_ = 0;
   double loss_ = 0;

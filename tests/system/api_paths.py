@@ -228,10 +228,29 @@ def test_further_adapters_need_no_entries_in_the_list(jobs):
             for link in range(2):
                 sent, received = packets(result, links.address(link, host))
                 expect(sent > 100 and received > 100, result)
-            expect(f"an adapter of task {1 - host} has another address: {links.address(1, 1 - host)} port "
-                   f"{PORT + 1 - host}, before none in the list" in result.err, result)
+            there = f"adapter 1 of task {1 - host} is there now: {links.address(1, 1 - host)} port {PORT + 1 - host}\n"
+            expect_equal(result.err.count(there), 1, result)
+            expect_equal([line for line in changes(result) if f"adapter 1 (udp, {links.address(1, host)} " in
+                          line.split(" has failed: ")[0].split(" serves again: ")[0]], [], "nothing fails at the start")
         expect(f"openlapi: task 0 to task 1: {path(links, 0, 0)} has failed: link down; messages take "
                f"{path(links, 1, 0)}; " in results[0].err, results[0])
+
+
+def test_an_adapter_that_the_other_task_does_not_have_is_not_there_and_has_not_failed(jobs):
+    need_namespaces()
+    with Links() as links:
+        tasks = []
+        jobs.partition += 1
+        for host, adapters in zip(links.hosts, (2, 1)):
+            own = ":".join(f"{links.address(link, host.number)},link{link}" for link in range(adapters))
+            environment = jobs.task_environment(2, host.number, LAPI_USE_SHM="no", API_PATHS=links.paths(),
+                                                API_PATHS_LIST="2", MP_LAPI_INET_ADDR=f"@{adapters}:{own}",
+                                                MP_INFOLEVEL="2")
+            tasks.append(jobs.start(host.inside(jobs.program("api_paths_probe"), "polling", "1"), environment))
+        results = finish(jobs, tasks)
+        expect_equal([line for result in results for line in changes(result)], [], "nothing has failed")
+        [path] = [line for line in results[0].err.splitlines() if "to none in the list): " in line]
+        expect("): not there yet, 0 % of the bytes, " in path and " failed " not in path, path)
 
 
 def test_tasks_of_one_node_have_each_others_adapters_as_further_ones(jobs):

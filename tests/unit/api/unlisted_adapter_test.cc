@@ -91,9 +91,11 @@ TEST_F(UnlistedAdapterTest, RefusesWhatIsNoAddress) {
 TEST(UnlistedAddress, IsNotTakenForOneThatAnAdapterHas) {
   EXPECT_NE(unlisted_address(1), unlisted_address(2));
   EXPECT_EQ(listed_address_text(unlisted_address(1)), "none in the list");
+  EXPECT_EQ(unlisted_adapter(unlisted_address(7)), 7u);
   in_addr ip{};
   inet_pton(AF_INET, "10.78.0.2", &ip);
   EXPECT_EQ(listed_address_text(make_udp_address(ip, 40001)), "10.78.0.2 port 40001");
+  EXPECT_FALSE(unlisted_adapter(make_udp_address(ip, 40001)));
 }
 
 }  // namespace

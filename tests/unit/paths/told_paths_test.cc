@@ -96,6 +96,60 @@ TEST_F(SeveralPathsTest, APathThatComesAndGoesIsToldOfOnceASecond) {
   EXPECT_GE(a_.channel->path_statuses()[0].failures, (a_.path_changes.size() + untold) / 2);
 }
 
+class PathToBe : public SeveralPathsTest {
+ protected:
+  void SetUp() override {
+    a_.other_transport.say_not_there_yet();
+    silence(a_.other_transport);
+    silence(b_.other_transport);
+    send(1);
+    expect_all_delivered();
+    for (int i = 0; i < 50; ++i) pass(100 * kMillisecond);
+    ASSERT_FALSE(second().is_there);
+  }
+  void tell_where() {
+    a_.other_transport.say_of_link(true);
+    pass(tuning::kLinkLookPause);
+  }
+  PathStatus second() const { return a_.channel->path_statuses()[1]; }
+};
+
+TEST_F(PathToBe, HasNotFailedBeforeItIsThere) {
+  a_.channel->doubt(1);
+  for (int i = 0; i < 50; ++i) pass(100 * kMillisecond);
+  EXPECT_TRUE(a_.path_changes.empty());
+  EXPECT_EQ(second().failures, 0u);
+  EXPECT_EQ(second().silent_since, 0u);
+  EXPECT_TRUE(a_.other_transport.failed_paths().empty());
+}
+
+TEST_F(PathToBe, ServesWithoutAWordOfIt) {
+  for (MemoryTransport* transport : {&a_.other_transport, &b_.other_transport}) silence(*transport, false);
+  tell_where();
+  for (int i = 0; i < 50; ++i) pass(kMillisecond);
+  EXPECT_TRUE(second().is_there);
+  EXPECT_EQ(second().silent_since, 0u);
+  EXPECT_TRUE(a_.path_changes.empty());
+}
+
+TEST_F(PathToBe, FailsOnceItIsThereAndDoesNotAnswer) {
+  tell_where();
+  EXPECT_NE(second().silent_since, 0u);
+  for (int i = 0; i < 50; ++i) pass(kMillisecond);
+  ASSERT_EQ(a_.path_changes.size(), 1u);
+  EXPECT_EQ(a_.path_changes[0].cause, PathCause::no_answer);
+  EXPECT_EQ(a_.path_changes[0].path, &a_.other_transport);
+  EXPECT_EQ(second().failures, 1u);
+}
+
+TEST_F(PathToBe, IsNotSaidToCarryWhatTheOnlyOneDoesNot) {
+  a_.transport.say_of_link(false);
+  for (int i = 0; i < 50; ++i) pass(kMillisecond);
+  ASSERT_EQ(a_.path_changes.size(), 1u);
+  EXPECT_EQ(a_.path_changes[0].path, &a_.transport);
+  EXPECT_EQ(a_.path_changes[0].taken, nullptr);
+}
+
 TEST_F(SeveralPathsTest, ItIsKnownWhatEachPathHasCarried) {
   lose_the_first_path();
   send(3);
