@@ -181,6 +181,9 @@ inline constexpr std::uint64_t kLongestBulkChunk = 1024 * 1024;
 inline constexpr std::uint64_t kShortestBulkInterval = 100'000;
 inline constexpr std::uint64_t kBulkPatience = 200'000'000;
 inline constexpr std::uint64_t kBulkPatienceInSilence = 20'000'000;
+// The most that is added to either for what a path has under way and was measured to bring in that time, ns: what waits
+// in a slow link comes late, and the packets of the path behind it.
+inline constexpr std::uint64_t kLongestBulkWait = 1'000'000'000;
 // Ends of such reads that are taken per step.
 inline constexpr std::size_t kEndingsBurst = 16;
 // After so many failures in a row 63 messages to that peer go in packets before bulk is tried again.

@@ -24,7 +24,8 @@ std::uint32_t PathTeller::probed(std::uint32_t paths, Nanoseconds now) {
   for (unsigned path = 0; path != silences_.size(); ++path) {
     Silence& silence = silences_[path];
     if ((paths >> path & 1) == 0 || silence.since == 0) continue;
-    const bool asked_in_vain = silence.answered_at != 0 && now - silence.answered_at >= tuning::kFirstProbePause;
+    const bool asked_in_vain =
+        silence.answered_at != 0 && now - silence.answered_at >= tuning::kFirstProbePause && now >= alive_until_[path];
     const PathCause cause = silence.link_down ? PathCause::link_down : PathCause::no_answer;
     if ((asked_in_vain || silence.link_down) && !silence.failed) {
       fail(path, cause, now);
@@ -60,6 +61,7 @@ void PathTeller::serves(unsigned path, PathCause cause, Nanoseconds now) {
 
 void PathTeller::forget() {
   silences_.assign(silences_.size(), {});
+  alive_until_.assign(alive_until_.size(), 0);
   waiting_.reset();
 }
 

@@ -22,7 +22,7 @@ class PathTeller {
     std::uint32_t untold = 0;
   };
 
-  explicit PathTeller(unsigned paths) : silences_(paths), failures_(paths) {}
+  explicit PathTeller(unsigned paths) : silences_(paths), failures_(paths), alive_until_(paths) {}
 
   // The path's time-out has run out. `moved`: when something was last acknowledged, or the oldest packet was sent.
   void went_silent(unsigned path, Nanoseconds now, Nanoseconds moved);
@@ -35,6 +35,8 @@ class PathTeller {
   void heard(Nanoseconds now, Nanoseconds moved);
   // The peer has answered a probe over the path.
   void answered(unsigned over, Nanoseconds now);
+  // Something has come over the path that answers may wait behind until then: it has not failed.
+  void is_alive(unsigned path, Nanoseconds until) { alive_until_[path] = until; }
   // The silence of the path has ended.
   void serves(unsigned path, PathCause cause, Nanoseconds now);
   // Nothing is known of any path any more.
@@ -65,6 +67,7 @@ class PathTeller {
 
   std::vector<Silence> silences_;
   std::vector<std::uint64_t> failures_;
+  std::vector<Nanoseconds> alive_until_;
   std::optional<Change> waiting_;
   Nanoseconds not_before_ = 0;
 };

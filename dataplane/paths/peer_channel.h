@@ -140,6 +140,11 @@ class PeerChannel {
   // Something else went wrong there: does not count on it before it has answered a probe.
   void doubt(unsigned path);
 
+  // Something besides packets has come over the path, and more is to come till then: answers may wait behind it.
+  void is_alive(unsigned path, Nanoseconds until) {
+    if (several_ != nullptr) several_->teller.is_alive(path, until);
+  }
+
   // Of all paths, the best first.
   std::vector<PathStatus> path_statuses() const;
 

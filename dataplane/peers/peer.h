@@ -103,6 +103,13 @@ struct Peer {
     const PathWatch* const watch = watch_of(path);
     return watch == nullptr || (watch->may_serve(path.in_channel) && !watch->is_elsewhere(path.in_channel));
   }
+  // The same of reads with so many bytes under way: packets that do not come through may wait behind what they bring.
+  bool brings(const BulkPath& path, std::uint64_t under_way, Nanoseconds now) const {
+    if (serves(path)) return true;
+    const PathWatch& watch = *watch_of(path);
+    return !watch.is_link_down(path.in_channel) && !watch.is_elsewhere(path.in_channel) &&
+           path.keeps_bringing(under_way, now);
+  }
   bool reads_over(const BulkPath& path) const {
     const PathWatch* const watch = watch_of(path);
     return (watch == nullptr || !watch->is_elsewhere(path.in_channel)) && path.memory->reachable(index);

@@ -66,7 +66,9 @@ void BulkPulls::begin_pull(Peer& from, BulkPull pull, const MemoryKeys& keys) {
 
 // Those that rest only if no other one serves. One over which packets do not come through, as after answers that were
 // late, joins when they do.
-void BulkPulls::choose_paths(Peer& from, BulkPull& pull, const MemoryKeys& keys) {
+void BulkPulls::choose_paths(Peer& from, BulkPull& pull, const MemoryKeys& keys) const {
+  pull.watched = from.bulk_paths.size() > 1;
+  const Nanoseconds now = pull.watched ? means_.clock.now() : 0;
   std::array<BulkPull::Path, wire::kMostBulkKeys> others;
   std::size_t other_count = 0;
   bool any_serves = false;
@@ -75,7 +77,8 @@ void BulkPulls::choose_paths(Peer& from, BulkPull& pull, const MemoryKeys& keys)
     const auto of_peer = [&](const MemoryKey& key) { return path.memory->leads_to(from.index, key); };
     const auto key = std::ranges::find_if(keys.all(), of_peer);
     if (key == keys.all().end() || path.memory->longest_read() == 0 || !from.reads_over(path)) continue;
-    const BulkPull::Path found{.memory = path.memory, .key = *key, .number = number, .is_spare = !from.serves(path)};
+    const BulkPull::Path found{
+        .memory = path.memory, .key = *key, .number = number, .is_spare = !from.brings(path, 0, now)};
     if (path.pause == 0) {
       pull.all_paths[pull.path_count++] = found;
       any_serves = any_serves || !found.is_spare;
@@ -90,7 +93,6 @@ void BulkPulls::choose_paths(Peer& from, BulkPull& pull, const MemoryKeys& keys)
     for (BulkPull::Path& path : pull.paths()) path.is_spare = false;
   }
   pull.failed = pull.path_count == 0;
-  pull.watched = from.bulk_paths.size() > 1;
 }
 
 // Handlers that run on the way may purge peers: what comes next is looked for anew.
@@ -137,7 +139,16 @@ void BulkPulls::read_ended(const BulkMemory& memory, const BulkMemory::Ending& e
   path.brought = path.brought || ending.done;
   if (!pull.watched) return;
   path.latest = means_.clock.now();
+  if (ending.done) brought(path, from);
   if (pull.path_count != 1) of_peer.read_ended(ending.done ? chunk.length : 0, path.latest);
+}
+
+// The path is alive until the next read has had time, whatever waits behind that.
+void BulkPulls::brought(const BulkPull::Path& path, Peer& from) {
+  BulkPath& of_peer = from.bulk_paths[path.number];
+  of_peer.brought_at = path.latest;
+  if (from.is_in_channel(of_peer))
+    from.channel->is_alive(of_peer.in_channel, path.latest + of_peer.time_for_next(path.under_way));
 }
 
 // `on_the_way`: and not because the adapter cannot read into this memory.
@@ -167,12 +178,16 @@ void BulkPulls::begin_reads(std::uint32_t id, BulkPull& pull, Peer& from) {
     while (pull.next().length != 0 && begin_read(id, pull, path, from)) {
     }
   }
-  pull.failed = BulkShares(pull, from).are_all_lost();
+  pull.failed = shares_of(pull, from).are_all_lost();
+}
+
+BulkShares BulkPulls::shares_of(const BulkPull& pull, const Peer& from) const {
+  return {pull, from, pull.watched ? means_.clock.now() : 0};
 }
 
 // False: the path takes no more now.
 bool BulkPulls::begin_read(std::uint32_t id, BulkPull& pull, BulkPull::Path& path, Peer& from) {
-  const BulkPull::Chunk chunk{pull.next().offset, BulkShares(pull, from).next_chunk(path)};
+  const BulkPull::Chunk chunk{pull.next().offset, shares_of(pull, from).next_chunk(path)};
   if (chunk.length == 0) return false;
   const auto free = std::ranges::find(pull.under_way, 0u, [](const BulkPull::Read& read) { return read.chunk.length; });
   const auto place = static_cast<std::uint64_t>(free - pull.under_way.begin());
@@ -197,7 +212,7 @@ bool BulkPulls::begin_read(std::uint32_t id, BulkPull& pull, BulkPull::Path& pat
 void BulkPulls::stop_what_holds_up(BulkPull& pull, Peer& from) {
   if (pull.reads == 0) return;
   if (from.channel != nullptr) from.channel->watch_links();
-  if (!BulkShares(pull, from).are_held_up(means_.clock.now())) return;
+  if (!shares_of(pull, from).are_held_up()) return;
   for (BulkPull::Path& path : pull.paths()) {
     if (path.reads == 0 || path.stopped) continue;
     path_failed(path, from, true);

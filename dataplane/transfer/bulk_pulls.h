@@ -16,6 +16,7 @@
 #include "dataplane/message/step_signs.h"
 #include "dataplane/peers/peer_table.h"
 #include "dataplane/peers/statistics.h"
+#include "dataplane/transfer/bulk_shares.h"
 #include "dataplane/transfer/incoming_messages.h"
 #include "dataplane/transfer/memory_offers.h"
 #include "dataplane/transfer/outbox.h"
@@ -55,10 +56,12 @@ class BulkPulls {
 
  private:
   void begin_pull(Peer& from, BulkPull pull, const MemoryKeys& keys);
-  static void choose_paths(Peer& from, BulkPull& pull, const MemoryKeys& keys);
+  void choose_paths(Peer& from, BulkPull& pull, const MemoryKeys& keys) const;
   bool advance_pull(std::uint32_t id, BulkPull& pull);
   void begin_reads(std::uint32_t id, BulkPull& pull, Peer& from);
+  BulkShares shares_of(const BulkPull& pull, const Peer& from) const;
   bool begin_read(std::uint32_t id, BulkPull& pull, BulkPull::Path& path, Peer& from);
+  static void brought(const BulkPull::Path& path, Peer& from);
   static void path_failed(BulkPull::Path& path, Peer& from, bool on_the_way);
   void stop_what_holds_up(BulkPull& pull, Peer& from);
   unsigned take_endings();

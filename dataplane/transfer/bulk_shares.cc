@@ -6,7 +6,7 @@
 
 namespace openlapi {
 
-BulkShares::BulkShares(const BulkPull& pull, const Peer& peer) : pull_(pull), peer_(peer) {
+BulkShares::BulkShares(const BulkPull& pull, const Peer& peer, Nanoseconds now) : pull_(pull), peer_(peer), now_(now) {
   for (const BulkPull::Path& path : pull.paths()) any_serves_ = any_serves_ || (!path.failed && serves(path));
   double sum = 0;
   std::uint32_t known = 0;
@@ -72,17 +72,18 @@ bool BulkShares::is_first(const BulkPull::Path& path, std::uint64_t bytes) const
 
 Nanoseconds BulkShares::patience(const BulkPull::Path& path) const {
   const BulkPath& of_peer = peer_.bulk_paths[path.number];
-  if (peer_.serves(of_peer)) return tuning::kBulkPatience;  // whatever is said of its link
-  return peer_.is_link_down(of_peer) ? 0 : tuning::kBulkPatienceInSilence;
+  const Nanoseconds expected = of_peer.time_for(path.under_way);
+  if (peer_.serves(of_peer)) return tuning::kBulkPatience + expected;  // whatever is said of its link
+  return peer_.is_link_down(of_peer) ? 0 : tuning::kBulkPatienceInSilence + expected;
 }
 
-bool BulkShares::are_held_up(Nanoseconds now) const {
+bool BulkShares::are_held_up() const {
   bool any_waits = false, another_could = !any_serves_;
   for (const BulkPull::Path& path : pull_.paths()) {
     if (path.reads == 0) {
       another_could = another_could || is_usable(path);
     } else if (!path.stopped) {
-      if (now - path.latest < patience(path)) return false;
+      if (now_ - path.latest < patience(path)) return false;
       any_waits = true;
     }
   }

@@ -12,7 +12,8 @@ namespace openlapi {
 
 class BulkShares {
  public:
-  BulkShares(const BulkPull& pull, const Peer& peer);
+  // `now`: meaningful where the pull is watched.
+  BulkShares(const BulkPull& pull, const Peer& peer, Nanoseconds now);
 
   // How much of BulkPull::next() the path may begin to read now; 0: nothing.
   std::uint64_t next_chunk(const BulkPull::Path& path) const;
@@ -22,17 +23,20 @@ class BulkShares {
 
   // Reads that hold up the end of the message: they bring nothing, and no other path has any under way although one
   // could, or packets.
-  bool are_held_up(Nanoseconds now) const;
+  bool are_held_up() const;
 
  private:
   bool is_usable(const BulkPull::Path& path) const;
-  bool serves(const BulkPull::Path& path) const { return peer_.serves(peer_.bulk_paths[path.number]); }
+  bool serves(const BulkPull::Path& path) const {
+    return peer_.brings(peer_.bulk_paths[path.number], path.under_way, now_);
+  }
   double speed(const BulkPull::Path& path) const;
   Nanoseconds patience(const BulkPull::Path& path) const;
   bool is_first(const BulkPull::Path& path, std::uint64_t bytes) const;
 
   const BulkPull& pull_;
   const Peer& peer_;
+  const Nanoseconds now_;
   bool any_serves_ = false;
   double usual_speed_ = 1;  // taken for that of a path of which it is not known
 };

@@ -6,9 +6,9 @@
 
 MUTANTS are found by the seeds of the simulation (those of paths by its trial of them, path_trial.h), BOUNDS by the unit
 test endpoint/lying_peer, SHARES by simulation/striping, WORDS by simulation/crossing and the unit test
-daemon/adapter_table, PATHS by the unit test paths/several_paths, LIFECYCLES by the seeds of rpi/lifecycle, ENGINES
-by the unit test rpi/engine, NEIGHBOURS by the unit test shm/direct/transport. A change whose text is not found exactly once in the source is an error: mutants must
-follow the product.
+daemon/adapter_table, PATHS by the unit test paths/several_paths, READS by endpoint/bulk_many_paths, LIFECYCLES by the
+seeds of rpi/lifecycle, ENGINES by the unit test rpi/engine, NEIGHBOURS by the unit test shm/direct/transport. A change
+whose text is not found exactly once in the source is an error: mutants must follow the product.
 """
 import pathlib
 import sys
@@ -281,6 +281,13 @@ PATHS = {
         [(" && !absence_.is_excused(now)", "")]),
 }
 
+# What adapters read over several paths.
+READS = {
+    "reads_no_sign_of_life": (
+        "dataplane/transfer/bulk_pulls.cc", "a path whose packets wait behind what is read over it rests",
+        [("  if (ending.done) brought(path, from);\n", "")]),
+}
+
 # What a peer may make a task keep: of each place that takes something, the bound removed, and its share not counted.
 BOUNDS = {
     "answers_unbounded": (
@@ -542,7 +549,7 @@ NEIGHBOURS = {
         [(" && group_.gone(index)", " && group_.closed(index)")]),
 }
 
-ALL = {**MUTANTS, **SHARES, **WORDS, **PATHS, **BOUNDS, **LIFECYCLES, **ENGINES, **NEIGHBOURS}
+ALL = {**MUTANTS, **SHARES, **WORDS, **PATHS, **READS, **BOUNDS, **LIFECYCLES, **ENGINES, **NEIGHBOURS}
 
 
 def write(name, source, output):

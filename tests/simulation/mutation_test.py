@@ -28,6 +28,7 @@ FIRST_SEED = {
 }
 # The same for the cases of a unit test that takes long.
 FIRST_CASE = {
+    "bulk_many_paths_reads_no_sign_of_life": "BulkOverManyPaths.GoesOnOverThoseWhosePacketsWaitBehindIt",
     "lying_peer_answers_unbounded": "LyingPeer.AnswersThatNobodyTakesAreBounded",
     "lying_peer_answers_uncounted": "LyingPeer.AnswersThatNobodyTakesAreBounded",
     "lying_peer_descriptions_unbounded": "LyingPeer.ALongDescriptionIsRefused",

@@ -90,6 +90,17 @@ TEST_F(PathTelling, OnlyAnswersSayThatThePeerAnswers) {
   EXPECT_FALSE(tells());
 }
 
+TEST_F(PathTelling, WhatBringsSomethingElseIsAliveForAWhile) {
+  teller_.is_alive(0, now_ + 4 * kPause);
+  probe_after(kPause);
+  answer_after(kPause);
+  probe_after(kPause);
+  EXPECT_FALSE(teller_.has_failed(0)) << "the answer may wait behind it";
+  answer_after(1);
+  probe_after(kPause);
+  EXPECT_TRUE(teller_.has_failed(0));
+}
+
 TEST_F(PathTelling, AnswersMayComeOneBehindTheOther) {
   probe_after(kPause);
   answer_after(kPause);
