@@ -190,6 +190,34 @@ TEST_F(JobDeliveryTest, ANodeWhoseWayIsLostMayBeLostItself) {
   EXPECT_EQ(daemons.take_events(3), "gone 3.1 from 6:it was removed from the universe;");
 }
 
+// n1 has n3 below it, that has n7 and n8.
+TEST(JobDelivery, NodesFarBelowALostOneAreToldOfOnceAndMayBeLostAfterIt) {
+  Daemons daemons(15);
+  const JobId job = daemons[0].delivery.open();
+  daemons[0].delivery.from_lapirun(job, message_to({3, 7, 8}, JobAction::kStart));
+  daemons.run();
+  daemons.lose(1);
+  const std::string beyond = "the daemon of n1 () is lost; the way to other nodes went through it;";
+  EXPECT_EQ(daemons.take_events(0),
+            "way lost 0.1 from 3:" + beyond + "way lost 0.1 from 7:" + beyond + "way lost 0.1 from 8:" + beyond);
+  EXPECT_EQ(daemons.take_events(7), "start 0.1;leave 0.1;");
+  const JobId second = daemons[0].delivery.open();
+  daemons[0].delivery.from_lapirun(second, message_to({7}, JobAction::kStart));
+  daemons.run();
+  EXPECT_EQ(daemons.take_events(7), "start 0.2;") << "n3 is linked with n0 now";
+  daemons.lose(3);
+  EXPECT_EQ(daemons.take_events(0),
+            "cut off 0.1 from 3:the daemon of n3 () is lost;"
+            "way lost 0.2 from 7:the daemon of n3 () is lost; the way to other nodes went through it;");
+  EXPECT_EQ(daemons.take_events(7), "leave 0.1;leave 0.2;");
+  daemons.lose(7);
+  const std::string itself = "from 7:the daemon of n7 () is lost;";
+  EXPECT_EQ(daemons.take_events(0), "cut off 0.1 " + itself + "cut off 0.2 " + itself);
+  daemons[0].delivery.lapirun_gone(job);
+  daemons.run();
+  EXPECT_EQ(daemons.take_events(8), "start 0.1;leave 0.1;leave 0.1;") << "nobody reaches it for this job";
+}
+
 TEST_F(JobDeliveryTest, ARemovedNodeIsGoneAndOthersMayHaveLostTheirWay) {
   daemons.lose(4, NodeState::kRemoved);
   EXPECT_EQ(daemons.take_events(3), "gone 3.1 from 4:it was removed from the universe;");
