@@ -18,7 +18,9 @@ void PathWatch::went_silent(unsigned path, Nanoseconds now) {
     find_next_probe();
   }
   if (path != best_) return;
-  best_ = (best_ + 1) % static_cast<unsigned>(paths_.size());
+  do {
+    best_ = (best_ + 1) % static_cast<unsigned>(paths_.size());
+  } while (!is_there(best_) && best_ != path);
   choose();
 }
 

@@ -18,7 +18,7 @@ class PathWatch {
   explicit PathWatch(unsigned paths) : paths_(paths), words_(paths) {}
 
   // The path that new packets take while there are few: the preferred one, else the first one that is not silent; if
-  // all are, each in turn.
+  // all are, each in turn that is there.
   unsigned best() const { return best_; }
   // This one is the quickest; at first that is said of the first one.
   void prefer(unsigned path);

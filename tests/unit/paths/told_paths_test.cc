@@ -123,6 +123,19 @@ TEST_F(PathToBe, HasNotFailedBeforeItIsThere) {
   EXPECT_TRUE(a_.other_transport.failed_paths().empty());
 }
 
+TEST_F(PathToBe, IsNotTriedWhileTheOthersAreSilent) {
+  silence(a_.transport);
+  for (unsigned char what = 2; what != 10; ++what) {
+    send(what);
+    for (int i = 0; i < 30; ++i) pass(10 * kMillisecond);
+  }
+  EXPECT_EQ(second().packets, 0u);
+  EXPECT_FALSE(second().in_use);
+  silence(a_.transport, false);
+  for (int i = 0; i < 30; ++i) pass(100 * kMillisecond);
+  expect_all_delivered();
+}
+
 TEST_F(PathToBe, ServesWithoutAWordOfIt) {
   for (MemoryTransport* transport : {&a_.other_transport, &b_.other_transport}) silence(*transport, false);
   tell_where();
