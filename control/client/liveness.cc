@@ -112,7 +112,26 @@ void LivenessWatch::begin() {
 
 void LivenessWatch::want(std::size_t process, bool is_wanted) {
   processes_[process].is_wanted = is_wanted;
-  if (!is_wanted) processes_[process].refusals = 0;
+  if (is_wanted) return;
+  processes_[process].refusals = 0;
+  note_answer(processes_[process]);
+}
+
+bool LivenessWatch::is_silent(std::size_t process, unsigned looks) const {
+  const Process& one = processes_[process];
+  return !one.reached.empty() && one.addresses_unanswered >= one.reached.size() && one.looks_unanswered >= looks;
+}
+
+void LivenessWatch::note_answer(Process& process) { process.looks_unanswered = process.addresses_unanswered = 0; }
+
+void LivenessWatch::note(Process& process, Seen seen) {
+  if (process.connection.is_open) process.refusals = 0;
+  if (seen == Seen::is_open || seen == Seen::refused) note_answer(process);
+  if (seen == Seen::refused) ++process.refusals;
+  if (seen == Seen::unanswered) ++process.addresses_unanswered;
+  if (seen != Seen::failed && seen != Seen::unanswered) return;
+  process.refusals = 0;
+  ++process.next_address;
 }
 
 void LivenessWatch::prove(std::size_t number) {
@@ -130,19 +149,24 @@ LivenessWatch::Seen LivenessWatch::connect_to(in_addr address, std::uint16_t por
   if (!connection.fd.is_open()) return Seen::failed;
   prepare(connection.fd.get());
   if (begin_to_connect(connection.fd.get(), ipv4_address(address, port))) return Seen::nothing;
-  const bool is_refused = errno == ECONNREFUSED;
+  const Seen seen = seen_by(errno);
   connection.fd.reset();
-  return is_refused ? Seen::refused : Seen::failed;
+  return seen;
+}
+
+LivenessWatch::Seen LivenessWatch::seen_by(int error) {
+  if (error == ECONNREFUSED) return Seen::refused;
+  const bool is_silence = error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH || error == EHOSTDOWN;
+  return is_silence ? Seen::unanswered : Seen::failed;
 }
 
 // One that was open and has ended since is told as closed.
 LivenessWatch::Seen LivenessWatch::look_at(Connection& connection) {
   const short events = events_of(connection.fd.get());
   if (!connection.is_open) {
-    if (events == 0) return ++connection.looks > kMostLooks ? Seen::failed : Seen::nothing;
+    if (events == 0) return ++connection.looks > kMostLooks ? Seen::unanswered : Seen::nothing;
     const int error = connect_error(connection.fd.get());
-    if (error == ECONNREFUSED) return Seen::refused;
-    if (error != 0 && error != ECONNRESET && error != EPIPE) return Seen::failed;
+    if (error != 0 && error != ECONNRESET && error != EPIPE) return seen_by(error);
     connection.is_open = true;
     if (error != 0) return Seen::closed;
   }
@@ -164,33 +188,28 @@ void LivenessWatch::look_at_proofs() {
   });
 }
 
+void LivenessWatch::close(Process& process) {
+  if (process.connection.fd.is_open()) --open_;
+  process.connection.fd.reset();
+}
+
 void LivenessWatch::look_at(std::size_t number) {
   Process& process = processes_[number];
-  const auto close = [&] {
-    if (process.connection.fd.is_open()) --open_;
-    process.connection.fd.reset();
-  };
-  const auto refused = [&](Seen seen) {
-    if (seen == Seen::refused) ++process.refusals;
-    if (seen != Seen::failed) return;
-    process.refusals = 0;
-    ++process.next_address;
-  };
-  if (!process.is_wanted || process.refusals >= kRefusals) return close();
+  if (!process.is_wanted || has_ended(number)) return close(process);
   if (process.connection.fd.is_open()) {
     const Seen seen = look_at(process.connection);
-    if (seen == Seen::nothing) return;
-    if (process.connection.is_open) process.refusals = 0;
-    if (seen == Seen::is_open) return;
-    refused(seen);
-    close();
+    note(process, seen);
+    if (seen == Seen::nothing) ++process.looks_unanswered;
+    if (seen == Seen::nothing || seen == Seen::is_open) return;
+    close(process);
   }
   const std::vector<in_addr>& reached = process.reached;
   if (reached.empty() && !process.was_tried && proofs_.size() < kMostProofs) return prove(number);
-  if (reached.empty() || open_ >= kMostOpen || process.refusals >= kRefusals) return;
+  if (reached.empty() || open_ >= kMostOpen || has_ended(number)) return;
   const Seen seen = connect_to(reached[process.next_address % reached.size()], process.port, process.connection);
   if (process.connection.fd.is_open()) ++open_;
-  refused(seen);
+  note(process, seen);
+  if (seen == Seen::nothing || seen == Seen::unanswered) ++process.looks_unanswered;
 }
 
 // Where more are wanted than connections are allowed, those that have one let others have it.

@@ -50,11 +50,15 @@ class LivenessWatch {
   // Takes in what has become of the connections, and makes new ones. Never blocks. Once a second or so.
   void look();
   bool has_ended(std::size_t process) const { return processes_[process].refusals >= kRefusals; }
+  // It was wanted in so many looks since its machine has last answered, and has been tried at each address at which it
+  // was reached before. A process that computes, or is stopped, is not silent: its kernel answers.
+  bool is_silent(std::size_t process, unsigned looks) const;
 
  private:
   static constexpr unsigned kRefusals = 2;  // one after the other
 
-  enum class Seen : std::uint8_t { nothing, is_open, closed, refused, failed };
+  // `failed`: here, so that nothing is known of the other side.
+  enum class Seen : std::uint8_t { nothing, is_open, closed, refused, unanswered, failed };
   struct Connection {
     in_addr address{};
     FileDescriptor fd{};
@@ -66,6 +70,8 @@ class LivenessWatch {
     std::uint16_t port = 0;
     bool is_wanted = false, was_tried = false;
     unsigned refusals = 0;
+    unsigned looks_unanswered = 0;         // since its machine has last answered
+    std::size_t addresses_unanswered = 0;  // likewise
     std::size_t next_address = 0;
     Connection connection{};
   };
@@ -76,9 +82,13 @@ class LivenessWatch {
 
   static Seen look_at(Connection& connection);
   static Seen connect_to(in_addr address, std::uint16_t port, Connection& connection);
+  static Seen seen_by(int error);
+  static void note(Process& process, Seen seen);
+  static void note_answer(Process& process);
   void prove(std::size_t number);
   void look_at_proofs();
   void look_at(std::size_t number);
+  void close(Process& process);
   void take_turns();
 
   const std::vector<in_addr> own_;

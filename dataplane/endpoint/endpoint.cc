@@ -328,6 +328,7 @@ PeerLoad Endpoint::load(PeerIndex index) const {
   load.backlog = peer->backlog.size();
   load.things = peer->kept.things;
   load.bytes = peer->kept.bytes;
+  if (peer->channel != nullptr) load.last_heard = peer->channel->reliable().last_heard();
   return load;
 }
 

@@ -26,7 +26,7 @@
 
 namespace openlapi {
 
-// How much of this task's resources one peer uses, for tests of the limits in tuning.h.
+// How much of this task's resources one peer uses, for tests of the limits in tuning.h; and when it was heard.
 struct PeerLoad {
   std::size_t requests = 0;       // gets and read-modify-writes that it has not answered
   std::size_t owed_counters = 0;  // completion counters that it still has to move
@@ -36,6 +36,7 @@ struct PeerLoad {
   std::size_t things = 0;         // things kept because of what it has sent
   std::uint64_t bytes = 0;        // bytes of these things
   std::size_t early_rounds = 0;   // of collectives
+  Nanoseconds last_heard = 0;     // newest packet, acknowledgements included; 0: none, or not reached over a network
 };
 
 // What an endpoint still has to do.
@@ -152,7 +153,7 @@ class Endpoint {
   void set_timeout(Nanoseconds timeout);
   void set_ack_threshold(std::uint32_t packets);
 
-  // For tests and budgets.
+  // For tests and budgets, and for users who have to know which peers say nothing.
   PeerLoad load(PeerIndex peer) const;
 
   const MessageDirectory& directory() const;  // for explain_memory_faults()

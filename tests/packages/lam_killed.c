@@ -1,6 +1,6 @@
-/* A program for LAM/MPI: process 1 kills itself, or waits until it is killed, and process 0 waits for a message from
- * it, for room for one to it, or for a message from anybody, or looks for one again and again, as the first argument
- * says. Prints what that ended with. */
+/* A program for LAM/MPI: process 1 kills itself, waits until it is killed, or stops and sends once it goes on, and
+ * process 0 waits for a message from it, for room for one to it, or for a message from anybody, or looks for one again
+ * and again, as the first argument says. Prints what that ended with; process 1 prints that it waits. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,7 +17,17 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Errhandler_set(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Barrier(MPI_COMM_WORLD);
-  if (rank == 1 && kind == 'd') pause();
+  if (rank == 1 && kind == 'd') {
+    printf("waits\n");
+    fflush(stdout);
+    pause();
+  }
+  if (rank == 1 && kind == 'w') {
+    kill(getpid(), SIGSTOP);
+    MPI_Send(data, LENGTH, MPI_CHAR, 0, 5, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+  }
   if (rank == 1) kill(getpid(), SIGKILL);
   if (kind == 's') {
     error = MPI_Send(data, LENGTH, MPI_CHAR, 1, 5, MPI_COMM_WORLD);
@@ -33,6 +43,7 @@ int main(int argc, char** argv) {
   MPI_Error_class(error, &class);
   printf("class %d\n", class);
   fflush(stdout);
-  /* Its peer cannot come to MPI_Finalize. */
+  if (kind == 'w') MPI_Finalize();
+  /* Otherwise its peer cannot come to MPI_Finalize. */
   _exit(0);
 }

@@ -114,28 +114,54 @@ class LapiLam(UnpackedLam):
 
     def survivor_says(self, program, kind, variables=(), options=(), last="class"):
         """What process 0 has said: up to the line that begins with the word `last`, or after the time that it may take."""
-        said = self._said = self.home / f"said.{time.monotonic_ns()}"
+        self._survivor = self.start_survivor(program, kind, variables, options)
+        return self._survivor.says_until(last, SECONDS)
+
+    def start_survivor(self, program, kind, variables=(), options=()):
+        said = self.home / f"said.{time.monotonic_ns()}"
         script = self.script("", program, f"{kind} >{said}.$LAMRANK 2>{said}.$LAMRANK.errors")
         # Without waiting: mpirun would end the survivor, which keeps what mpirun writes to.
         words = self.mpirun_command(self.words(2, script, variables=variables, options=["-nw", *options]))
         subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
-        survivor, text = pathlib.Path(f"{said}.0"), ""
-        until = time.monotonic() + SECONDS
-        while not re.search(f"^{last}.*\n", text, re.M) and time.monotonic() < until:
-            time.sleep(0.05)
-            text = survivor.read_text() if survivor.exists() else ""
-        return text
+        return Survivor(said)
 
     def survivors_errors(self):
         """What process 0 has said on standard error then."""
-        return pathlib.Path(f"{self._said}.0.errors").read_text()
+        return self._survivor.errors()
+
+
+class Survivor:
+    """Process 0 of a job of two whose other process dies, or seems to."""
+
+    def __init__(self, said):
+        self._said = said
+
+    def _read(self, file):
+        path = pathlib.Path(f"{self._said}.{file}")
+        return path.read_text() if path.exists() else ""
+
+    def says(self):
+        return self._read("0")
+
+    def errors(self):
+        return self._read("0.errors")
+
+    def other_says(self):
+        return self._read("1")
+
+    def says_until(self, last, seconds=SECONDS_OF_A_PROGRAM):
+        """Up to the line that begins with this word, or after the time that it may take."""
+        until = time.monotonic() + seconds
+        while not re.search(f"^{last}.*\n", self.says(), re.M) and time.monotonic() < until:
+            time.sleep(0.05)
+        return self.says()
 
 
 class Stream:
-    """lam_stream, which has begun."""
+    """lam_stream, or a script that starts it, which has begun."""
 
-    def __init__(self, lam, seconds, variables=()):
-        words = lam.words(2, "./lam_stream", seconds, variables=variables)
+    def __init__(self, lam, seconds, variables=(), program="./lam_stream"):
+        words = lam.words(2, program, seconds, variables=variables)
         self.process = subprocess.Popen(lam.mpirun_command(words), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
         self.begun = self.process.stdout.readline()

@@ -155,6 +155,7 @@ class LamLapiTest(unittest.TestCase):
         for name, value, allowed in (("short", "-5", "it is a number of bytes, 0 to 2147483647"),
                                      ("timeout", "9", "it is a number of seconds, 10 to 86400"),
                                      ("timeout", "86401", "it is a number of seconds, 10 to 86400"),
+                                     ("silence", "9", "it is a number of seconds, 10 to 86400, or 0 for never"),
                                      ("progress", "2", "it is 0 or 1"), ("progress", "-1", "it is 0 or 1")):
             with self.subTest(name=name, value=value):
                 done = self.lam.run_lapi(1, "-ssi", f"rpi_lapi_{name}", value, program)

@@ -73,7 +73,7 @@ void call(const WhenDone& when_done, Outcome outcome) {
 
 class EndpointWorld final : public PolledWorld, public HandlerHost {
  public:
-  EndpointWorld(std::span<const WorldProcess> processes, WorldListener& listener);
+  EndpointWorld(std::span<const WorldProcess> processes, unsigned silence, WorldListener& listener);
   ~EndpointWorld() override;
   bool open(JoinedJob& job, Nanoseconds timeout, std::string& reason);
 
@@ -103,7 +103,9 @@ class EndpointWorld final : public PolledWorld, public HandlerHost {
   Submit submit(PeerLink& link, const Waiting& operation);
   Submit submit_waiting(PeerLink& link, const Waiting& operation);
   void begin_waiting();
+  bool shares_memory(Peer peer) const;
   bool has_ended(Peer peer) const;
+  bool is_silent(Peer peer) const;
   void tell_unexpected();
   void lose(Peer peer, const char* reason);
   void tell_losses();
@@ -124,6 +126,7 @@ class EndpointWorld final : public PolledWorld, public HandlerHost {
   std::vector<Peer> unexpected_{};  // of whom the endpoint is still to be told
   bool moved_ = false;              // something has, in this step
   Nanoseconds looked_ = 0;          // at processes that may have ended
+  const unsigned most_silent_looks_;  // a second or more apart; 0: any number
   PeerEnds ends_{};
   // Memory that is kept for the day on which there is none: where not even a first packet can be made, the endpoint
   // waits, and with it the program that would have to free something.
@@ -136,8 +139,8 @@ class EndpointWorld final : public PolledWorld, public HandlerHost {
   Waking waking_;
 };
 
-EndpointWorld::EndpointWorld(std::span<const WorldProcess> processes, WorldListener& listener)
-    : listener_(listener), peers_by_rank_(processes.size()) {
+EndpointWorld::EndpointWorld(std::span<const WorldProcess> processes, unsigned silence, WorldListener& listener)
+    : listener_(listener), peers_by_rank_(processes.size()), most_silent_looks_(silence) {
   unexpected_.reserve(processes.size());
   for (Peer peer = 0; peer < processes.size(); ++peer) {
     links_.emplace_back().process = processes[peer];
@@ -313,9 +316,11 @@ void EndpointWorld::look() {
     PeerLink& link = links_[peer];
     if (link.is_lost || peer == self_) continue;
     if (link.shortage.lasts_too_long(last, looked_)) lose(peer, text_of(Fault::out_of_memory));
+    link.was_heard = link.was_heard || endpoint_->load(link.process.rank).last_heard > last;
     ends_.want(peer, !link.has_left && !std::exchange(link.was_heard, false));
     const bool was_gone = std::exchange(link.was_gone, link.has_left || has_ended(peer));
     if (was_gone && link.was_gone) lose(peer, link.has_left ? "it has called MPI_Finalize" : "it has ended");
+    if (is_silent(peer)) lose(peer, "neither it nor its host has answered for longer than rpi_lapi_silence");
   }
   ends_.look();
   if (reserve_ != nullptr) release_reserve_if_short();
@@ -329,10 +334,17 @@ void EndpointWorld::release_reserve_if_short() {
 }
 
 // Shared memory tells of processes that end, a network does not.
-bool EndpointWorld::has_ended(Peer peer) const {
+bool EndpointWorld::shares_memory(Peer peer) const {
   const std::vector<int>& numbers = opened_.shm_numbers;
-  const bool shares_memory = !numbers.empty() && numbers[links_[peer].process.rank] >= 0;
-  return !shares_memory && ends_.has_ended(peer);
+  return !numbers.empty() && numbers[links_[peer].process.rank] >= 0;
+}
+
+bool EndpointWorld::has_ended(Peer peer) const { return !shares_memory(peer) && ends_.has_ended(peer); }
+
+// One that computes says nothing either, but its host does. By looks and not by the clock: between calls of the program
+// nobody has asked it.
+bool EndpointWorld::is_silent(Peer peer) const {
+  return most_silent_looks_ != 0 && !shares_memory(peer) && ends_.is_silent(peer, most_silent_looks_);
 }
 
 // It waits for our acknowledgements until they are here: so it is given up only later.
@@ -418,9 +430,10 @@ void EndpointWorld::report_fault(Fault fault, PeerIndex peer) {
 }  // namespace
 
 std::unique_ptr<PolledWorld> open_endpoint_world(JoinedJob& job, std::span<const WorldProcess> processes,
-                                                 Nanoseconds timeout, WorldListener& listener, std::string& reason) {
-  auto world = std::make_unique<EndpointWorld>(processes, listener);
-  if (!world->open(job, timeout, reason)) return nullptr;
+                                                 const LostAfter& lost_after, WorldListener& listener,
+                                                 std::string& reason) {
+  auto world = std::make_unique<EndpointWorld>(processes, lost_after.silence, listener);
+  if (!world->open(job, lost_after.timeout, reason)) return nullptr;
   return world;
 }
 

@@ -11,9 +11,16 @@
 
 namespace openlapi::rpi {
 
-// Opens paths to the job's processes: all of them call it. `processes`: by Peer; one is lost that does not answer for
-// `timeout`. Null: `reason` says why.
+// When a process is lost that says nothing.
+struct LostAfter {
+  Nanoseconds timeout;  // without an answer that it owes
+  // Seconds in which its host, on another node, has not answered either. 0: it is lost by the time-out only.
+  unsigned silence = 0;
+};
+
+// Opens paths to the job's processes: all of them call it. `processes`: by Peer. Null: `reason` says why.
 std::unique_ptr<PolledWorld> open_endpoint_world(JoinedJob& job, std::span<const WorldProcess> processes,
-                                                 Nanoseconds timeout, WorldListener& listener, std::string& reason);
+                                                 const LostAfter& lost_after, WorldListener& listener,
+                                                 std::string& reason);
 
 }  // namespace openlapi::rpi

@@ -35,6 +35,7 @@ constexpr int kPriority = 80;      // LAM's own have 75 at most
 constexpr int kMostShort = 16384;  // bytes of a message that goes with its envelope
 constexpr int kProgress = 0;       // 1: a thread goes on while the program is in no call
 constexpr int kTimeout = 900, kLeastTimeout = 10, kLongestTimeout = 86400;  // seconds without an answer
+constexpr int kSilence = 60;                                                // of the peer's host as well
 
 class LamLayer final : public MpiLayer {
  public:
@@ -53,18 +54,18 @@ class LamLayer final : public MpiLayer {
   }
 };
 
-JoinedWorlds::Open over_transports(Nanoseconds timeout) {
-  return [timeout](JoinedJob& job, std::span<const WorldProcess> group, WorldListener& listener, std::string& reason) {
-    return open_endpoint_world(job, group, timeout, listener, reason);
+JoinedWorlds::Open over_transports(const LostAfter& after) {
+  return [after](JoinedJob& job, std::span<const WorldProcess> group, WorldListener& listener, std::string& reason) {
+    return open_endpoint_world(job, group, after, listener, reason);
   };
 }
 
 // From init to finalize.
 struct Running {
   // Null lock: no thread goes on while the program is in no call.
-  Running(std::size_t most_short, Nanoseconds timeout, ContextLock* lock)
+  Running(std::size_t most_short, const LostAfter& lost_after, ContextLock* lock)
       : engine(layer, most_short),
-        open(over_transports(timeout)),
+        open(over_transports(lost_after)),
         lock(lock),
         worlds(std::make_unique<JoinedWorlds>(engine, open, lock)) {}
 
@@ -81,7 +82,7 @@ struct Running {
 };
 
 struct Parameters {
-  int priority = LAMERROR, most_short = LAMERROR, timeout = LAMERROR, progress = LAMERROR;
+  int priority = LAMERROR, most_short = LAMERROR, timeout = LAMERROR, silence = LAMERROR, progress = LAMERROR;
 };
 
 Parameters parameters;
@@ -147,9 +148,10 @@ int open_module(OPT*) {
   parameters.priority = lam_ssi_base_param_register_int("rpi", "lapi", "priority", nullptr, kPriority);
   parameters.most_short = lam_ssi_base_param_register_int("rpi", "lapi", "short", nullptr, kMostShort);
   parameters.timeout = lam_ssi_base_param_register_int("rpi", "lapi", "timeout", nullptr, kTimeout);
+  parameters.silence = lam_ssi_base_param_register_int("rpi", "lapi", "silence", nullptr, kSilence);
   parameters.progress = lam_ssi_base_param_register_int("rpi", "lapi", "progress", nullptr, kProgress);
   const bool all = parameters.priority >= 0 && parameters.most_short >= 0 && parameters.timeout >= 0;
-  return all && parameters.progress >= 0 ? 1 : 0;
+  return all && parameters.silence >= 0 && parameters.progress >= 0 ? 1 : 0;
 }
 
 int decline(const char* reason) {
@@ -208,11 +210,10 @@ int join(Running& run, const ProcessGroup& group, std::vector<_proc*> added) {
   return 0;
 }
 
-int begin(std::span<_proc* const> processes, int most_short, int timeout, ContextLock* lock) {
+int begin(std::span<_proc* const> processes, int most_short, const LostAfter& lost_after, ContextLock* lock) {
   const Call call(lock);
   lead_aligned_calls();
-  auto begun = std::make_unique<Running>(static_cast<std::size_t>(most_short),
-                                         static_cast<Nanoseconds>(timeout) * kSecond, lock);
+  auto begun = std::make_unique<Running>(static_cast<std::size_t>(most_short), lost_after, lock);
   ProcessGroup group;
   std::string reason;
   const bool was_spawned = (lam_myproc->p_mode & LAM_PCLIENT) != 0;
@@ -420,6 +421,12 @@ const lam_ssi_rpi_actions_1_1_0_t* initialise_module(struct _proc** processes, i
     refuse("rpi_lapi_timeout=" + std::to_string(timeout) + " is not allowed: it is a number of seconds, 10 to 86400");
     return nullptr;
   }
+  const int silence = lam_ssi_base_param_lookup_int(parameters.silence);
+  if (silence != 0 && (silence < kLeastTimeout || silence > kLongestTimeout)) {
+    refuse("rpi_lapi_silence=" + std::to_string(silence) +
+           " is not allowed: it is a number of seconds, 10 to 86400, or 0 for never");
+    return nullptr;
+  }
   const int progress = lam_ssi_base_param_lookup_int(parameters.progress);
   if (progress != 0 && progress != 1) {
     refuse("rpi_lapi_progress=" + std::to_string(progress) + " is not allowed: it is 0 or 1");
@@ -427,7 +434,8 @@ const lam_ssi_rpi_actions_1_1_0_t* initialise_module(struct _proc** processes, i
   }
   const std::span<_proc* const> all(processes, static_cast<std::size_t>(count));
   ContextLock* const lock = progress == 0 ? nullptr : &thread_lock;
-  return without_exceptions([&] { return begin(all, most_short, timeout, lock); }) == 0 ? &actions : nullptr;
+  const LostAfter lost_after{static_cast<Nanoseconds>(timeout) * kSecond, static_cast<unsigned>(silence)};
+  return without_exceptions([&] { return begin(all, most_short, lost_after, lock); }) == 0 ? &actions : nullptr;
 }
 
 }  // namespace

@@ -23,6 +23,8 @@ class PeerEnds {
   void want(Peer peer, bool is_wanted) { watch_.want(peer, is_wanted); }
   void look();
   bool has_ended(Peer peer) const;
+  // As of LivenessWatch.
+  bool is_silent(Peer peer, unsigned looks) const { return pids_[peer] == 0 && watch_.is_silent(peer, looks); }
 
  private:
   std::vector<in_addr> addresses_ = own_addresses();

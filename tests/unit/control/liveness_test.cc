@@ -27,14 +27,33 @@ in_addr address(const char* text) {
   return made;
 }
 
-FileDescriptor listen_at(const char* text) {
+FileDescriptor listen_at(const char* text, int backlog = 5) {
   FileDescriptor listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in place{};
   place.sin_family = AF_INET;
   place.sin_addr = address(text);
   EXPECT_EQ(bind(listener.get(), reinterpret_cast<const sockaddr*>(&place), sizeof place), 0);
-  EXPECT_EQ(listen(listener.get(), 5), 0);
+  EXPECT_EQ(listen(listener.get(), backlog), 0);
   return listener;
+}
+
+sockaddr_in place_of(const FileDescriptor& listener) {
+  sockaddr_in place{};
+  socklen_t length = sizeof place;
+  getsockname(listener.get(), reinterpret_cast<sockaddr*>(&place), &length);
+  return place;
+}
+
+// One that has been connected to as often as it lets answers nobody any more: it is as a machine that is cut off.
+std::vector<FileDescriptor> make_silent(const FileDescriptor& listener) {
+  constexpr int kMore = 8;  // than its backlog
+  std::vector<FileDescriptor> connections;
+  const sockaddr_in place = place_of(listener);
+  for (int n = 0; n < kMore; ++n) {
+    FileDescriptor& one = connections.emplace_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    connect(one.get(), reinterpret_cast<const sockaddr*>(&place), sizeof place);
+  }
+  return connections;
 }
 
 std::ptrdiff_t descriptors() {
@@ -48,11 +67,8 @@ class LivenessTest : public testing::Test {
     watch_.want(count_++, true);
   }
   void add(const FileDescriptor& listener, std::vector<in_addr> addresses) {
-    sockaddr_in place{};
-    socklen_t length = sizeof place;
-    getsockname(listener.get(), reinterpret_cast<sockaddr*>(&place), &length);
     std::vector<std::byte> told;
-    append_little(told, ntohs(place.sin_port));
+    append_little(told, ntohs(place_of(listener).sin_port));
     for (const in_addr each : addresses) append_little(told, static_cast<std::uint32_t>(ntohl(each.s_addr)));
     watch_.add(told);
     watch_.want(count_++, true);
@@ -154,6 +170,100 @@ TEST_F(LivenessTest, RefusalsBeforeItWasHeardFromDoNotCount) {
     watch_.want(0, true);
   }
   look_until_ended(0);
+}
+
+constexpr unsigned kLooks = 30;  // that a machine may be silent for
+
+TEST_F(LivenessTest, AMachineThatAnswersNothingIsSilentUntilItAnswersAgain) {
+  const FileDescriptor theirs = listen_at("127.0.0.2", 1);
+  add(theirs, {address("127.0.0.2")});
+  watch_.want(0, false);
+  watch_.begin();
+  look(2);
+  std::vector<FileDescriptor> connections = make_silent(theirs);
+  watch_.want(0, true);
+  look(kLooks - 1);
+  EXPECT_FALSE(watch_.is_silent(0, kLooks));
+  while (!watch_.is_silent(0, kLooks)) look(1);
+  EXPECT_FALSE(watch_.has_ended(0));
+  connections.clear();
+  while (watch_.is_silent(0, kLooks)) {
+    const FileDescriptor taken(accept4(theirs.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    look(1);
+  }
+}
+
+TEST_F(LivenessTest, AProcessThatDoesNothingIsNotSilent) {
+  add(*theirs_);
+  watch_.begin();
+  for (unsigned n = 0; n < 2 * kLooks; ++n) {
+    poll(nullptr, 0, 1);
+    watch_.look();
+  }
+  EXPECT_FALSE(watch_.is_silent(0, kLooks));
+}
+
+TEST_F(LivenessTest, WhoIsHeardFromIsNotSilent) {
+  const FileDescriptor theirs = listen_at("127.0.0.2", 1);
+  add(theirs, {address("127.0.0.2")});
+  watch_.want(0, false);
+  watch_.begin();
+  look(2);
+  const std::vector<FileDescriptor> connections = make_silent(theirs);
+  for (int turn = 0; turn < 5; ++turn) {
+    watch_.want(0, true);
+    look(kLooks / 2);
+    watch_.want(0, false);
+  }
+  EXPECT_FALSE(watch_.is_silent(0, kLooks));
+}
+
+// Nothing says that the address is the process's own.
+TEST_F(LivenessTest, WhoWasNeverReachedIsNotSilent) {
+  const FileDescriptor theirs = listen_at("127.0.0.2", 1);
+  const std::vector<FileDescriptor> connections = make_silent(theirs);
+  add(theirs, {address("127.0.0.2")});
+  watch_.begin();
+  look(2 * kLooks);
+  EXPECT_FALSE(watch_.is_silent(0, kLooks));
+}
+
+// One of two networks is cut off; whichever is tried first.
+TEST_F(LivenessTest, AMachineThatAnswersAtOneOfItsAddressesIsNotSilent) {
+  const FileDescriptor silent = listen_at("127.0.0.2", 1);
+  FileDescriptor answers(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in place = place_of(silent);
+  place.sin_addr = address("127.0.0.3");
+  ASSERT_EQ(bind(answers.get(), reinterpret_cast<const sockaddr*>(&place), sizeof place), 0);
+  ASSERT_EQ(listen(answers.get(), 100), 0);
+  add(silent, {address("127.0.0.2"), address("127.0.0.3")});
+  watch_.want(0, false);
+  watch_.begin();
+  look(2);
+  const std::vector<FileDescriptor> connections = make_silent(silent);
+  watch_.want(0, true);
+  for (unsigned n = 0; n < 3 * kLooks; ++n) {
+    look(1);
+    EXPECT_FALSE(watch_.is_silent(0, 1)) << "the other address has not been tried";
+  }
+  answers.reset();
+  look(1);
+  EXPECT_FALSE(watch_.is_silent(0, 1));
+}
+
+TEST_F(LivenessTest, WithoutDescriptorsNobodyIsSilent) {
+  add(*theirs_);
+  watch_.want(0, false);
+  watch_.begin();
+  look(5);
+  watch_.want(0, true);
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit none{3, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  look(2 * kLooks);
+  EXPECT_FALSE(watch_.is_silent(0, kLooks));
+  setrlimit(RLIMIT_NOFILE, &before);
 }
 
 TEST_F(LivenessTest, AddressesThatThisMachineHasTooAreLeftOut) {

@@ -37,6 +37,18 @@ TEST_F(FirstContact, TakesNoExtraRoundTripWhenTheEpochCameWithTheAddress) {
   EXPECT_EQ(sink_, 77u);
 }
 
+TEST_F(FirstContact, ThePeerIsHeardOnceItHasAnswered) {
+  start(5);
+  job_->clock.advance(kSecond);
+  EXPECT_EQ((*job_)[0].load(1).last_heard, 0u);
+  ASSERT_EQ(put(), Submit::accepted);
+  (*job_)[1].progress();
+  EXPECT_EQ((*job_)[0].load(1).last_heard, 0u);
+  (*job_)[1].drained();  // acknowledges
+  (*job_)[0].progress();
+  EXPECT_GE((*job_)[0].load(1).last_heard, kSecond);
+}
+
 TEST_F(FirstContact, AsksForTheEpochWhenNobodyTold) {
   start(0);
   ASSERT_EQ(put(), Submit::accepted);

@@ -92,7 +92,7 @@ class EndpointWorldTest : public testing::Test {
       threads.emplace_back([&, rank] {
         jobs_[rank].bootstrap = open_meeting_bootstrap(std::make_unique<TakingTurns>(post_, rank, count));
         jobs_[rank].has_launcher = true;
-        worlds_[rank] = open_endpoint_world(jobs_[rank], processes, timeout, told_[rank], reasons_[rank]);
+        worlds_[rank] = open_endpoint_world(jobs_[rank], processes, {timeout}, told_[rank], reasons_[rank]);
       });
     }
     for (std::thread& thread : threads) thread.join();

@@ -124,7 +124,7 @@ struct Process final : MpiLayer {
   std::unique_ptr<JoinedWorlds> worlds = std::make_unique<JoinedWorlds>(
       engine,
       [](JoinedJob& job, std::span<const WorldProcess> group, WorldListener& listener, std::string& reason) {
-        return open_endpoint_world(job, group, 900 * kSecond, listener, reason);
+        return open_endpoint_world(job, group, {900 * kSecond}, listener, reason);
       },
       &lock);
   std::array<_proc, 2> processes{};
