@@ -36,11 +36,13 @@ class UnpackedLam:
     """A universe of these hosts, gone at the end of its with block, with its daemons; also when this program is killed
     inside it."""
 
-    def __init__(self, folder=None, packages=(), account="nobody", hosts=("localhost cpu=4",), **variables):
-        """A folder that one of these has unpacked LAM into is taken as it is. The variables are the universe's."""
+    def __init__(self, folder=None, packages=(), account="nobody", hosts=("localhost cpu=4",), capabilities=(), **variables):
+        """A folder that one of these has unpacked LAM into is taken as it is. The variables are the universe's. The user
+        has these capabilities, if root starts it."""
         self._own_folder = None if folder else tempfile.TemporaryDirectory()
         self.folder = pathlib.Path(folder or self._own_folder.name)
         self.user, self.variables = pwd.getpwnam(account), variables
+        self.capabilities = ",".join(f"+{name}" for name in capabilities)
         self.tree = self.folder / "root/usr"
         if not self.tree.exists():
             self._unpack(packages)
@@ -92,6 +94,8 @@ class UnpackedLam:
     def command(self, *words):
         """As the ordinary user, with an environment of its own."""
         other_user = ["setpriv", "--reuid", self.user.pw_uid, "--regid", self.user.pw_gid, "--clear-groups"]
+        if self.capabilities:
+            other_user += ["--inh-caps", self.capabilities, "--ambient-caps", self.capabilities]
         return [str(word) for word in (*(other_user if os.geteuid() == 0 else []), "env", "-i", "-C", self.home,
                                        *(f"{name}={value}" for name, value in self.environment().items()), *words)]
 
