@@ -2,16 +2,19 @@
 """MPI programs over the rpi module `lapi` in an untouched LAM/MPI 7.1.4 in user space mode over RDMA. Runs inside the
 machine of soft-roce:
 
-    lam_bed.py MODULES:VERBS tests/beds/soft-roce -- soft_roce_lam.py FOLDER
+    lam_bed.py MODULES:VERBS tests/beds/soft-roce --devices 4 -- soft_roce_lam.py FOLDER
 
-Processes of even ranks use rxe0 and those of odd ones rxe1, so that packets between them cross the bridge. Prints TAP."""
+Processes of even ranks use rxe0 and those of odd ones rxe1, so that packets between them cross the bridge; where a cable
+is pulled each has the second next one, too. Prints TAP."""
 import pathlib
 import re
+import subprocess
 import sys
+import time
 
 sys.dont_write_bytecode = True
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "packages"))
-from lam_lapi_jobs import LapiLam  # noqa: E402
+from lam_lapi_jobs import LapiLam, Stream  # noqa: E402
 from packets_on_wire import PacketKinds  # noqa: E402
 from tap import check, finish  # noqa: E402
 from unpacked_lam import run  # noqa: E402
@@ -56,6 +59,19 @@ def connection_problem(counts):
     return "" if counts["sent"] > 100 and counts["read"] == 0 else str(counts)
 
 
+def test_a_cable_is_pulled(lam):
+    two = ("unset MP_EUIDEVICE; device=$((LAMRANK % 2)); "
+           "export MP_LAPI_NETWORK=@2:1,rxe$device:2,rxe$((device + 2))")
+    stream = Stream(lam, 8, program=lam.script(two, "./lam_stream", '"$@"'))
+    time.sleep(3)
+    subprocess.run(["ip", "link", "set", "port0", "down"], check=True)
+    status, out, err = stream.end()
+    subprocess.run(["ip", "link", "set", "port0", "up"], check=True)
+    check("one of two cables is pulled: nothing is lost", status == 0 and out == "begun\nwrong 0\n", (status, out, err))
+    sent = {device: int(count) for device, count in re.findall(r"task 0, verbs, (rxe\d) [^\n]*: (\d+) packets sent", err)}
+    check("and both were in use", sent.keys() == {"rxe0", "rxe2"} and min(sent.values()) > 50, err)
+
+
 def test_a_killed_process(lam):
     for kind in "rs":
         said = lam.survivor_says("./lam_killed", kind)
@@ -68,6 +84,7 @@ def main():
     with VerbsLam("", folder=sys.argv[1]) as lam:
         same_as_over_tcp(lam, kinds, "./lam_messages", ["OPENLAPI_VERBS_PACKETS=ud", *BULK], bulk_problem)
         same_as_over_tcp(lam, kinds, "./lam_fortran", ["OPENLAPI_VERBS_PACKETS=rc"], connection_problem)
+        test_a_cable_is_pulled(lam)
         test_a_killed_process(lam)
     return finish()
 
