@@ -72,6 +72,7 @@ class Poller::Asleep {
  public:
   explicit Asleep(Poller& poller) : poller_(poller) {
     --poller_.inside_;
+    poller_.note_attendance();
     poller_.engine_.unlock();
   }
   ~Asleep() {

@@ -104,11 +104,13 @@ class Poller {
   void enter() {
     ++inside_;
     ++entries_;
+    note_attendance();
     if (armed_) [[unlikely]]
       disarm();
   }
   void leave() {
     if (--inside_ != 0 || thread_state_ == ThreadState::running) return;
+    note_attendance();
     if (thread_state_ == ThreadState::napping || dozing_.load(std::memory_order_relaxed) != 0) hand_over();
   }
 
@@ -122,6 +124,13 @@ class Poller {
   [[gnu::noinline]] void give_core_away();
   // The same for a thread that polls without an end: if others have run in several turns it sleeps briefly.
   [[gnu::noinline]] void rest();
+
+  // From now on the word is 1 while no thread polls: all compute, or sleep. It is written when that changes, and
+  // outlives the poller.
+  void report_absence(std::atomic<std::uint32_t>& unattended) {
+    unattended_ = &unattended;
+    note_attendance();
+  }
 
   const BackoffLimits& usual_wait() const { return config_.wait; }
 
@@ -164,6 +173,12 @@ class Poller {
     armed,    // in charge, asleep with armed doorbells
   };
 
+  void note_attendance() {
+    if (unattended_ == nullptr) [[likely]]
+      return;
+    const std::uint32_t now = inside_ == 0 && thread_state_ != ThreadState::running ? 1 : 0;
+    if (unattended_->load(std::memory_order_relaxed) != now) unattended_->store(now, std::memory_order_relaxed);
+  }
   void serve();
   void serve_in_charge();
   void pause_unlocked();
@@ -195,6 +210,7 @@ class Poller {
   bool interrupt_ = false;
   bool stop_ = false;
   bool doze_bell_rung_ = false;
+  std::atomic<std::uint32_t>* unattended_ = nullptr;  // null: nobody wants to know
   std::atomic<unsigned> dozing_{0};
   WaitCondition* first_dozing_ = nullptr;
   Nanoseconds alarm_ = 0;  // when the sleeping dataplane thread wakes by itself

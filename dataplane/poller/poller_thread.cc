@@ -24,6 +24,7 @@ std::shared_ptr<Bell> Poller::set_interrupt_mode(bool on) {
   if (!on) {
     // Whoever sleeps, now or later, has to look after itself, whether the thread has noticed or not.
     thread_state_ = ThreadState::parked;
+    note_attendance();
     hand_over();
   }
   return thread_bell_;
@@ -43,6 +44,7 @@ void Poller::serve() {
     }
   }
   thread_state_ = ThreadState::none;
+  note_attendance();
   engine.unlock();
   engine.thread_ends();
 }
@@ -52,6 +54,7 @@ void Poller::serve_in_charge() {
   ThreadPacing pacing(config_.pacing);
   while (!stop_ && interrupt_ && inside_ == 0 && !dozer_in_charge_) {
     thread_state_ = ThreadState::running;
+    note_attendance();
     const StepOutcome outcome = engine_.progress(Step::first);
     if (outcome.moved != 0 && dozing_.load(std::memory_order_relaxed) != 0) wake_ready();
     if (outcome.lock_wanted) relinquish();
@@ -91,6 +94,7 @@ bool Poller::sleep_armed(ThreadPacing& pacing) {
     return false;
   }
   thread_state_ = ThreadState::armed;
+  note_attendance();
   timer_.set_after(limit);
   std::vector<pollfd> descriptors;
   descriptors.push_back({thread_bell_->descriptor(), POLLIN, 0});
@@ -109,6 +113,7 @@ void Poller::nap() {
   long_nap_ = (inside_ > 0 || dozer_in_charge_) && entries_ == entries_seen_;
   entries_seen_ = entries_;
   thread_state_ = ThreadState::napping;
+  note_attendance();
   timer_.set_after(long_nap_ ? config_.longest_sleep : kShortNap);
   pollfd descriptors[] = {{thread_bell_->descriptor(), POLLIN, 0}, {timer_.descriptor(), POLLIN, 0}};
   engine_.unlock();
@@ -119,6 +124,7 @@ void Poller::nap() {
 
 void Poller::park() {
   thread_state_ = ThreadState::parked;
+  note_attendance();
   pollfd descriptor{thread_bell_->descriptor(), POLLIN, 0};
   engine_.unlock();
   poll(&descriptor, 1, -1);

@@ -28,6 +28,47 @@ TEST_F(PollerCharge, TheThreadNapsWhileAUserPollsAndTakesChargeWhenItLeaves) {
   stop(poller);
 }
 
+TEST_F(PollerCharge, SaysWhetherAnybodyPolls) {
+  std::atomic<std::uint32_t> unattended{0};
+  Poller poller(engine, config(ThreadPolicy::sleep), {&engine.source}, false);
+  {
+    const std::lock_guard guard(engine);
+    poller.report_absence(unattended);
+    EXPECT_EQ(unattended, 1u);
+    poller.enter();
+    poller.enter();
+    EXPECT_EQ(unattended, 0u);
+    poller.leave();
+    EXPECT_EQ(unattended, 0u);
+    poller.leave();
+    EXPECT_EQ(unattended, 1u);
+  }
+  std::atomic<bool> happened = false;
+  std::thread alone = sleeper(poller, [&] { return happened.load(); });
+  eventually([&] { return engine.source.armed && unattended == 1; });  // in polling mode
+  {
+    const std::lock_guard guard(engine);
+    happened = true;
+    poller.wake_ready();
+  }
+  alone.join();
+  EXPECT_EQ(unattended, 1u);
+  std::atomic<std::uint32_t> during{2};
+  engine.meanwhile = [&] { during = unattended.load(); };
+  start(poller);
+  eventually([&] { return during != 2; });
+  EXPECT_EQ(during, 0u) << "the thread is in charge, in a step";
+  enter_beside_the_thread(poller);
+  EXPECT_EQ(unattended, 0u);
+  {
+    const std::lock_guard guard(engine);
+    poller.leave();
+  }
+  eventually([&] { return engine.source.armed && unattended == 1; });
+  stop(poller);
+  EXPECT_EQ(unattended, 1u);
+}
+
 // The thread is in charge and in a step when somebody comes: it must not be taken for one that goes on.
 TEST_F(PollerCharge, TheThreadTakesChargeBehindAUserWhoCameDuringItsStep) {
   Poller poller(engine, config(ThreadPolicy::sleep), {&engine.source}, false);
