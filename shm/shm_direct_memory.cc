@@ -18,6 +18,7 @@
 #include "shm/direct/demand.h"
 #include "shm/direct/neighbour_memory.h"
 #include "shm/direct/open_memory.h"
+#include "shm/direct/unattended_memory.h"
 #include "shm/shm_transport.h"
 
 namespace openlapi {
@@ -29,6 +30,7 @@ using direct::ControlMemory;
 using direct::Entrance;
 using direct::NeighbourMemory;
 using direct::OpenMemory;
+using direct::UnattendedMemory;
 
 constexpr std::size_t kLoadedBefore = 64;            // bytes of the caller's that are not looked at during a visit
 constexpr std::uint32_t kVisitsBetweenLooks = 1024;  // whether the owner still lives
@@ -96,7 +98,8 @@ enum class Visited : std::uint8_t {
 };
 
 struct Neighbour {
-  std::unique_ptr<NeighbourMemory> memory;  // null: not met yet
+  std::unique_ptr<NeighbourMemory> memory;       // null: not met yet
+  std::unique_ptr<UnattendedMemory> unattended;  // null: not read so far
   shm::SendQueue* queue = nullptr;          // null: not added
   std::uint64_t era = 0;                    // the neighbour's with this task, that is sent for
   std::uint32_t visits = 0, visits_seen = 0;
@@ -110,6 +113,8 @@ class ShmDirect final : public ShmDirectMemory {
       : group_(group), doorbell_(doorbell), use_(use), memory_(std::move(memory)), neighbours_(group.size()) {
     ControlHeader& header = memory_->control().header();
     header.read_only = use == DirectUse::kReads ? 1 : 0;
+    header.own_proof_address = proof_.address();
+    header.own_proof = proof_.value();
     for (std::uint32_t index = 0; index < group.size(); ++index) admit(index);
     shm::SegmentHeader& mine = *group.segment(group.self()).header;
     mine.direct_proof = header.proof;
@@ -121,9 +126,14 @@ class ShmDirect final : public ShmDirectMemory {
   void begin_era(std::uint32_t index, std::uint64_t era, shm::SendQueue& queue) override {
     neighbours_[index].queue = &queue;
     neighbours_[index].era = era;
+    neighbours_[index].unattended.reset();  // what was hot in another era is not any more
   }
-  void end_visits(std::uint32_t index) override { memory_->end_visits(index); }
+  void end_visits(std::uint32_t index) override {
+    memory_->end_visits(index);
+    memory_->control().line(index).wanted.store(0, std::memory_order_relaxed);
+  }
   const std::atomic<std::uint32_t>& moved_word() const override { return memory_->control().header().counters_moved; }
+  std::atomic<std::uint32_t>& unattended_word() override { return memory_->control().header().unattended; }
 
   bool put(PeerIndex peer, std::uint64_t address, const void* data, std::size_t length, std::uint64_t counter) override;
   bool get(PeerIndex peer, std::uint64_t address, void* buffer, std::size_t length, std::uint64_t counter) override;
@@ -139,7 +149,10 @@ class ShmDirect final : public ShmDirectMemory {
   bool counters_have_moved() override {
     std::atomic<std::uint32_t>& moved = memory_->control().header().counters_moved;
     // Sequentially consistent: whoever finds 1 there has moved its counter before we look at it; pairs with tell().
-    return moved.load(std::memory_order_relaxed) != 0 && moved.exchange(0, std::memory_order_seq_cst) != 0;
+    if (moved.load(std::memory_order_relaxed) == 0 || moved.exchange(0, std::memory_order_seq_cst) == 0) return false;
+    if (memory_->control().header().wishes.load(std::memory_order_seq_cst) != 0) [[unlikely]]
+      grant_wishes();
+    return true;
   }
   void leave_counters_to_peers(bool on) override {
     memory_->control().header().counters_private.store(on ? 0 : 1, std::memory_order_relaxed);
@@ -151,21 +164,28 @@ class ShmDirect final : public ShmDirectMemory {
   void admit(std::uint32_t index);
   void begin_demand();
   void open_hot(std::uint64_t address);
+  void grant_wishes();
   bool meet(std::uint32_t index);
   bool take_file(std::uint32_t index);
   static void count_failure(Neighbour& neighbour);
   bool is_shut(std::uint32_t index, const Neighbour& neighbour) const;
+  Neighbour* ready(std::uint32_t index);
+  bool is_open_to(std::uint32_t index, Neighbour& neighbour, bool changes);
   Neighbour* way_to(std::uint32_t index, bool changes);
   void tell(std::uint32_t index, const Neighbour& neighbour);
   template <typename Act>
   Visited visit_once(std::uint32_t index, Neighbour& neighbour, const Wanted& wanted, Act act);
   template <typename Act>
   bool visit(std::uint32_t index, Neighbour& neighbour, const Wanted& wanted, Act act);
+  bool get_open(std::uint32_t index, Neighbour& neighbour, const Wanted& wanted, void* buffer);
+  bool get_unattended(std::uint32_t index, Neighbour& neighbour, const Wanted& wanted, void* buffer);
+  void wish_for(std::uint32_t index, const Neighbour& neighbour, std::uint64_t address);
 
   shm::ShmGroup& group_;
   ShmDoorbell& doorbell_;
   const DirectUse use_;
   const pid_t process_ = getpid();
+  const direct::OwnProof proof_;
   OpenMemory::Pointer memory_;
   std::vector<Neighbour> neighbours_;  // by local index
   direct::Demand demand_;
@@ -194,6 +214,16 @@ void ShmDirect::admit(std::uint32_t index) {
 // Each look costs two system calls: messages for what is open lead to one ever less often.
 [[gnu::noinline]] void ShmDirect::open_hot(std::uint64_t address) {
   if (!memory_->is_open(address) && memory_->promote(address) == direct::Refusal::kNone) demand_.forget(address);
+}
+
+// What neighbours have read often while nobody polled here.
+[[gnu::noinline]] void ShmDirect::grant_wishes() {
+  const ControlMemory& control = memory_->control();
+  control.header().wishes.store(0, std::memory_order_seq_cst);  // before the lines: pairs with wish_for()
+  for (std::uint32_t index = 0; index < group_.size(); ++index) {
+    const std::uint64_t address = control.line(index).wanted.exchange(0, std::memory_order_seq_cst);
+    if (address != 0) open_hot(address);
+  }
 }
 
 bool ShmDirect::meet(std::uint32_t index) {
@@ -241,19 +271,27 @@ bool ShmDirect::take_file(std::uint32_t index) {
   return true;
 }
 
-// Null: there is none now.
-Neighbour* ShmDirect::way_to(std::uint32_t index, bool changes) {
+// Null: nothing can be done there without a message now.
+Neighbour* ShmDirect::ready(std::uint32_t index) {
   if (index >= neighbours_.size()) return nullptr;
   Neighbour& neighbour = neighbours_[index];
   if (neighbour.memory == nullptr && !meet(index)) [[unlikely]]
     return nullptr;
   if (neighbour.lost || neighbour.queue == nullptr || !neighbour.queue->all_taken()) return nullptr;
-  if (changes && (use_ != DirectUse::kAll || neighbour.memory->control().header().read_only != 0)) return nullptr;
-  if (neighbour.memory->needs_file() && !take_file(index)) [[unlikely]]
-    return nullptr;
   if (++neighbour.visits % kVisitsBetweenLooks == 0 && group_.gone(index)) [[unlikely]]
     neighbour.lost = true;
   return neighbour.lost ? nullptr : &neighbour;
+}
+
+bool ShmDirect::is_open_to(std::uint32_t index, Neighbour& neighbour, bool changes) {
+  if (changes && (use_ != DirectUse::kAll || neighbour.memory->control().header().read_only != 0)) return false;
+  return !neighbour.memory->needs_file() || take_file(index);
+}
+
+// Null: there is none now.
+Neighbour* ShmDirect::way_to(std::uint32_t index, bool changes) {
+  Neighbour* const neighbour = ready(index);
+  return neighbour != nullptr && is_open_to(index, *neighbour, changes) ? neighbour : nullptr;
 }
 
 // The owner has purged this task, and perhaps resumed it since: what was begun before must not come any more.
@@ -321,17 +359,60 @@ bool ShmDirect::put(PeerIndex peer, std::uint64_t address, const void* data, std
 
 bool ShmDirect::get(PeerIndex peer, std::uint64_t address, void* buffer, std::size_t length, std::uint64_t counter) {
   const std::uint32_t index = group_.index_of(peer);
-  Neighbour* const neighbour = way_to(index, counter != 0);
+  Neighbour* const neighbour = ready(index);
   if (neighbour == nullptr || counter % sizeof(int) != 0) return false;
+  const Wanted wanted = {address, length, counter};
+  if (is_open_to(index, *neighbour, counter != 0) && get_open(index, *neighbour, wanted, buffer)) return true;
+  return neighbour->memory->control().header().unattended.load(std::memory_order_relaxed) != 0 &&
+         get_unattended(index, *neighbour, wanted, buffer);
+}
+
+bool ShmDirect::get_open(std::uint32_t index, Neighbour& neighbour, const Wanted& wanted, void* buffer) {
+  const std::size_t length = wanted.length;
   alignas(16) std::byte loaded[kLoadedBefore];
   std::byte* const target = length <= kLoadedBefore ? loaded : static_cast<std::byte*>(buffer);
-  const bool done = visit(index, *neighbour, {address, length, counter}, [&](std::byte* bytes, AccessorLine& line) {
+  const bool done = visit(index, neighbour, wanted, [&](std::byte* bytes, AccessorLine& line) {
     copy_word_or_bytes(target, bytes, length);
     count(line.gets, 1);
     count(line.got_bytes, length);
   });
   if (done && target == loaded) copy_word_or_bytes(static_cast<std::byte*>(buffer), loaded, length);
   return done;
+}
+
+// A counter of the owner's cannot be moved this way. What the owner has taken back since it was read is not used: it
+// may have other bytes there since it has purged this task, or has ended.
+[[gnu::noinline]] bool ShmDirect::get_unattended(std::uint32_t index, Neighbour& neighbour, const Wanted& wanted,
+                                                 void* buffer) {
+  const ControlMemory& control = neighbour.memory->control();
+  if (wanted.counter != 0 || is_shut(index, neighbour)) return false;
+  if (neighbour.unattended == nullptr) {
+    neighbour.unattended =
+        std::make_unique<UnattendedMemory>(static_cast<pid_t>(group_.segment(index).header->process_id),
+                                           control.header().own_proof_address, control.header().own_proof);
+  }
+  const std::size_t length = wanted.length;
+  alignas(16) std::byte loaded[kLoadedBefore];
+  std::byte* const target = length <= kLoadedBefore ? loaded : static_cast<std::byte*>(buffer);
+  if (!neighbour.unattended->read(wanted.address, target, length)) return false;
+  std::atomic_thread_fence(std::memory_order_acquire);  // after the reading
+  if (is_shut(index, neighbour) || group_.closed(index)) return false;
+  if (target == loaded) copy_word_or_bytes(static_cast<std::byte*>(buffer), loaded, length);
+  AccessorLine& line = control.line(group_.self());
+  count(line.gets, 1);
+  count(line.got_bytes, length);
+  if (neighbour.unattended->is_hot(wanted.address)) [[unlikely]]
+    wish_for(index, neighbour, wanted.address);
+  return true;
+}
+
+// The owner opens it when it next makes a step: no message has told it that the memory is hot.
+void ShmDirect::wish_for(std::uint32_t index, const Neighbour& neighbour, std::uint64_t address) {
+  const ControlMemory& control = neighbour.memory->control();
+  // Sequentially consistent, both, and before the word that tell() sets: pair with grant_wishes().
+  control.line(group_.self()).wanted.store(address, std::memory_order_seq_cst);
+  control.header().wishes.store(1, std::memory_order_seq_cst);
+  tell(index, neighbour);
 }
 
 bool ShmDirect::change(PeerIndex peer, std::uint64_t address, std::size_t width, ChangeWord change, void* operands) {

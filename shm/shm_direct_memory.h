@@ -38,6 +38,10 @@ class ShmDirectMemory : public DirectMemory {
 
   // Not zero: counters_have_moved() would say so.
   virtual const std::atomic<std::uint32_t>& moved_word() const = 0;
+
+  // For whoever polls this task's context to say whether anybody does: 1: nobody, so that neighbours read its memory by
+  // themselves.
+  virtual std::atomic<std::uint32_t>& unattended_word() = 0;
 };
 
 }  // namespace openlapi

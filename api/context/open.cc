@@ -22,6 +22,7 @@
 #include "api/wiring/job_paths.h"
 #include "api/wiring/joined_job.h"
 #include "api/wiring/open_transports.h"
+#include "api/wiring/shared_memory.h"
 #include "api/wiring/task_texts.h"
 #include "api/wiring/thread_plan.h"
 #include "api/wiring/trace.h"
@@ -153,6 +154,9 @@ bool Opening::start_threads(Context& context, lapi_handle_t& handle) {
   Poller& poller = *resources.poller;
   CompletionThreads& completions = *resources.completions;
   context.lock();
+  if (std::atomic<std::uint32_t>* const word = unattended_word(opened_.shared_memory); word != nullptr) {
+    poller.report_absence(*word);
+  }
   context.open(std::move(resources_));
   const lapi_handle_t before = std::exchange(handle, context.name());
   static_cast<void>(poller.set_interrupt_mode(true));  // the thread, yet to be started, needs no bell

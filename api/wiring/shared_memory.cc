@@ -109,4 +109,8 @@ bool open_shared_memory(const SharedMemoryRequest& request, OpenSharedMemory& re
   return true;
 }
 
+std::atomic<std::uint32_t>* unattended_word(const ContextRoutes::SharedMemory& shared) {
+  return shared.group != nullptr ? shared.group->unattended_word() : nullptr;
+}
+
 }  // namespace openlapi

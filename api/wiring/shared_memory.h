@@ -1,6 +1,7 @@
 // The shared memory that a context has with the tasks of its node.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -32,5 +33,8 @@ struct OpenSharedMemory {
 
 // LAPI_USE_SHM=yes: a problem is reported and the network serves all tasks; only: a problem is a failure.
 bool open_shared_memory(const SharedMemoryRequest& request, OpenSharedMemory& result, OpenFailure& failure);
+
+// Where whoever polls says whether anybody does (Poller::report_absence()). Null: no neighbour wants to know.
+std::atomic<std::uint32_t>* unattended_word(const ContextRoutes::SharedMemory& shared);
 
 }  // namespace openlapi

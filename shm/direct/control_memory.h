@@ -16,7 +16,7 @@
 namespace openlapi::direct {
 
 inline constexpr std::uint32_t kMostEntries = 2048;
-inline constexpr std::uint64_t kControlMagic = 0x6c617069'64697232;  // "lapidir2"
+inline constexpr std::uint64_t kControlMagic = 0x6c617069'64697233;  // "lapidir3"
 
 // The addresses [begin, end) of the owner are at `offset` of its file. Written by the owner. What an accessor reads
 // while the generation changes may be of two entries.
@@ -24,12 +24,14 @@ struct TableEntry {
   std::atomic<std::uint64_t> begin, end, offset;
 };
 
-// Written by the accessor alone.
+// Written by the accessor alone, but for `wanted`.
 struct alignas(shm::kLinePair) AccessorLine {
   // Not zero: it is in an operation, kEntering or, once it has looked, in this generation.
   std::atomic<std::uint64_t> busy;
   // What it has done since it came.
   std::atomic<std::uint64_t> puts, put_bytes, gets, got_bytes;
+  // An address that it has read so often by unattended_memory.h that it should be opened; 0: none. The owner takes it.
+  std::atomic<std::uint64_t> wanted;
 };
 
 struct ControlHeader {
@@ -38,6 +40,8 @@ struct ControlHeader {
   std::uint32_t barrier;    // 1: the owner's close() has a barrier in all processes; 0: accessors need a fence
   std::uint64_t proof;      // random: recognises the memory among other processes'
   std::uint32_t read_only;  // 1: the owner's memory may be read, and not be changed
+  // Of the owner's OwnProof, by which it is known when others read its memory; address 0: nobody may.
+  std::uint64_t own_proof_address, own_proof;
 
   // Bits 0-7: for how many reasons the gate is closed. What is above is another number each time that it opens. Written
   // by the owner.
@@ -52,12 +56,18 @@ struct ControlHeader {
   // 1: an accessor has moved a counter of the owner's, who has not looked yet. Accessors change 0 to 1, the owner 1 to
   // 0.
   alignas(shm::kLinePair) std::atomic<std::uint32_t> counters_moved;
+  // 1: an accessor's line has a wanted address. Changed by both as the word before is, which an accessor sets after it.
+  std::atomic<std::uint32_t> wishes;
+  // 1: no thread of the owner polls for messages: it computes, or sleeps. Written by the owner, when that changes.
+  alignas(shm::kLinePair) std::atomic<std::uint32_t> unattended;
   alignas(shm::kLinePair) TableEntry entries[kMostEntries];
 };
 
 static_assert(offsetof(ControlHeader, generation) == 128 && offsetof(ControlHeader, count) == 136);
 static_assert(offsetof(ControlHeader, file_descriptor) == 160 && offsetof(ControlHeader, counters_moved) == 256);
-static_assert(offsetof(ControlHeader, entries) == 384 && sizeof(TableEntry) == 24 && sizeof(AccessorLine) == 128);
+static_assert(offsetof(ControlHeader, wishes) == 260);
+static_assert(offsetof(ControlHeader, own_proof_address) == 32 && offsetof(ControlHeader, unattended) == 384);
+static_assert(offsetof(ControlHeader, entries) == 512 && sizeof(TableEntry) == 24 && sizeof(AccessorLine) == 128);
 static_assert(sizeof(ControlHeader) % alignof(AccessorLine) == 0);
 
 inline constexpr std::uint64_t kEntering = 1;  // no generation in which the gate is open

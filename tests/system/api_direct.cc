@@ -5,6 +5,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include <csignal>
+
 #include "tests/system/api_case.h"
 
 using namespace api_case;
@@ -187,6 +189,52 @@ void memory_lives_on_after_a_fork() {
   EXPECT_EQUAL(own->word, 5 * kHot);
 }
 
+volatile std::sig_atomic_t may_go_on = 0;
+
+// Gets that no message brings, one at least: it may take the target's threads a while to come to rest.
+void get_without_messages(unsigned target, std::size_t length) {
+  unsigned char seen[8192];
+  lapi_cntr_t done;
+  CALL(LAPI_Setcntr(handle, &done, 0));
+  for (bool without = false; !without;) {
+    const unsigned long before = packets_sent();
+    std::memset(seen, 0, length);
+    CALL(LAPI_Get(handle, target, length, all[target]->bytes, seen, nullptr, &done));
+    wait_for(done, 1);
+    EXPECT(holds(seen, length, 77));
+    without = packets_sent() == before || !is_possible();
+  }
+}
+
+// Task 1 computes, or is stopped, and calls nothing until task 0 has got what it wants. In polling mode no message
+// would bring it.
+void who_computes_is_read() {
+  const std::vector<void*> numbers = exchange(reinterpret_cast<void*>(static_cast<std::intptr_t>(getpid())));
+  const auto process = [&](int number) {
+    return static_cast<pid_t>(reinterpret_cast<std::intptr_t>(numbers[static_cast<std::size_t>(number)]));
+  };
+  std::signal(SIGUSR1, [](int) { may_go_on = 1; });
+  fill(own->bytes, sizeof own->bytes, 77);
+  CALL(LAPI_Gfence(handle));
+  if (polling && !is_possible()) return;
+  if (task == 1) {
+    EXPECT_EQUAL(kill(process(0), SIGUSR1), 0);  // from now on
+    while (may_go_on == 0) continue;
+  } else if (task == 0) {
+    while (may_go_on == 0) continue;
+    for (const std::size_t length : {std::size_t{1}, std::size_t{8}, std::size_t{8192}})
+      get_without_messages(1, length);
+    if (is_possible()) {
+      EXPECT_EQUAL(kill(process(1), SIGSTOP), 0);
+      for (int time = 0; time < 2 * kHot; ++time) get_without_messages(1, 8);
+      EXPECT_EQUAL(kill(process(1), SIGCONT), 0);
+    }
+    for (int time = 0; time < 2 * kHot; ++time) get_without_messages(1, 64);
+    EXPECT_EQUAL(kill(process(1), SIGUSR1), 0);
+  }
+  CALL(LAPI_Gfence(handle));
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -204,6 +252,7 @@ int main(int count, char** arguments) {
   run("counters are seen by who polls", 60, [] { turns(wait_polling); });
   if (!polling) run("counters wake who sleeps", 60, [] { turns(wait_asleep); });
   if (!polling) run("who watches a counter is told of its moves", 30, statuses_are_kept);
+  run("who computes is read", 60, who_computes_is_read);
   run("memory lives on after a fork", 60, memory_lives_on_after_a_fork);
   return finish();
 }
