@@ -28,7 +28,10 @@ class CaseList {
     for (const std::size_t size : options_.sizes) put_both(size);
     rate();
     read_modify_writes();
-    if (bench_.mode == Mode::interrupt) wake();
+    if (bench_.mode == Mode::interrupt) {
+      for (const std::size_t size : options_.sizes) get_computing(size);
+      wake();
+    }
     return std::move(cases_);
   }
 
@@ -284,6 +287,36 @@ class CaseList {
     }
     b.sleeper.wake();
     b.job.fence_all();
+  }
+
+  // The target's user thread computes, and its other threads sleep. What is got is memory of a file, which is never
+  // opened for direct access, so that all gets take the same way.
+  static void get_from_computing(Workbench& b, Count n, std::size_t size, Samples* samples) {
+    std::atomic<std::uint64_t>& computed = b.region->computed.value;
+    const std::uint64_t end = b.region.agree(computed.load() + 1);
+    const std::uint64_t source = b.job.exchange(reinterpret_cast<std::uintptr_t>(b.region->bytes[1]));
+    if (b.job.task() != 0) {
+      while (computed.load(std::memory_order_acquire) != end) continue;
+    } else {
+      for (Count i = 0; i < n && wait_until_asleep(b.peer_process, b.peer_process, 1000); ++i) {
+        time_batches(1, 1, 1, samples,
+                     [&] { b.operations.get_and_wait(reinterpret_cast<const std::byte*>(source), size); });
+      }
+      computed.store(end, std::memory_order_release);
+    }
+    b.job.fence_all();
+  }
+
+  void get_computing(std::size_t size) {
+    if (!small(size)) return;
+    Workbench& b = bench_;
+    Case row{.operation = "get-computing", .size = size};
+    if (shm() && b.can_attach) {
+      row.floor_name = "process_vm_readv, warm";
+      row.floor = [&b, size](Count n, Samples* s) { b.attach.pull(n, size, Regime::warm, s); };
+    }
+    row.library = [&b, size](Count n, Samples* s) { get_from_computing(b, n, size, s); };
+    add(std::move(row));
   }
 
   void wake() {

@@ -45,8 +45,9 @@ class Operations {
   void put_both_ways(std::uint64_t iterations, std::size_t length, unsigned batch, Samples* samples);
   void large_put_both_ways(std::uint64_t iterations, std::size_t length, Samples* samples);
 
-  // Task 0's part of put_completed() alone, while task 1 is no help.
+  // Task 0's part of put_completed() and get() alone, while task 1 is no help.
   void put_and_wait(std::size_t length);
+  void get_and_wait(const std::byte* source, std::size_t length);  // `source`: in task 1
 
  private:
   template <class Send>

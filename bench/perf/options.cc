@@ -132,6 +132,9 @@ const char* lack_of_row(const std::string& operation, const Options& options) {
   if (operation == "wake" && options.mode == Mode::polling) {
     return "a task that polls does not sleep; it needs --mode interrupt";
   }
+  if (operation == "get-computing" && options.mode == Mode::polling) {
+    return "in polling mode nobody answers while a task computes; it needs --mode interrupt";
+  }
   if (operation == "put-warm" && std::ranges::find(options.wires, Wire::shm) == options.wires.end()) {
     return "only puts through shared memory are touched by nobody in between; it needs --transport shm";
   }
@@ -242,6 +245,7 @@ const std::vector<OperationName>& operation_names() {
       {"put-complete", "put with a completion counter, until the origin knows that it is complete"},
       {"put-warm", "large put of bytes that nobody touches in between (cache-warm)"},
       {"get", "get until the data is here"},
+      {"get-computing", "interrupt mode only: get from a task that computes"},
       {"am", "active message, its handler reads the payload in place: half a ping-pong"},
       {"am-untouched", "active message whose payload is not read"},
       {"am-inline", "active message with an inline completion handler"},

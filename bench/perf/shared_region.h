@@ -55,6 +55,7 @@ struct RegionLayout {
   SharedWord attach[2];      // by direction: number of the message that is ready, that was copied
   SharedWord sleeper;        // low 32 bits: a futex
   SharedWord woken;          // by task 1: how often it was woken
+  SharedWord computed;       // by task 0: how often task 1 was let go on
   SharedWord ring_head;      // by the consumer
   RingSlot ring[kRingSlots];
   alignas(4096) std::byte bytes[2][kFloorBytes];

@@ -74,6 +74,12 @@ void Operations::get(std::uint64_t iterations, std::size_t length, unsigned batc
   });
 }
 
+void Operations::get_and_wait(const std::byte* source, std::size_t length) {
+  job_.context().get({job_.target(), length}, lapi::Remote<std::byte>{job_.peer(), const_cast<std::byte*>(source)},
+                     {.origin = &job_.window().returned});
+  job_.wait(job_.window().returned);
+}
+
 template <class Word>
 void Operations::modify(RMW_ops_t operation, lapi::Remote<Word> variable) {
   lapi::Context& context = job_.context();

@@ -105,6 +105,11 @@ class LapiPerf(unittest.TestCase):
         self.assertEqual(result.returncode, 2)
         self.assertIn("--plot needs gnuplot", result.stderr)
 
+    def test_interrupt_mode_gets_from_a_task_that_computes(self):
+        result = run(*FAST, "--mode", "interrupt", "--ops", "get-computing")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("get-computing", result.stdout)
+
     def test_interrupt_mode_wakes_a_sleeper(self):
         result = run(*FAST, "--mode", "interrupt", "--ops", "wake")
         self.check(result)

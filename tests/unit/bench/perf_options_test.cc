@@ -84,6 +84,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Wrong{{"--no-such"}, nullptr, "--no-such"},
                     Wrong{{"--ops", ""}, nullptr, "--ops '': allowed are put,"},
                     Wrong{{"--ops", "wake"}, nullptr, "--ops wake: a task that polls does not sleep"},
+                    Wrong{{"--ops", "get-computing"}, nullptr, "--ops get-computing: in polling mode nobody answers"},
                     Wrong{{"--ops", "put,wake"}, nullptr, "--ops wake: a task that polls does not sleep"},
                     Wrong{{"--ops", "wake,wake"}, nullptr, "--ops wake: a task that polls does not sleep"},
                     Wrong{{"--ops", "put-warm", "-t", "udp"}, nullptr, "--ops put-warm: only puts through shared"},
