@@ -19,6 +19,7 @@
 #include "shm/direct/neighbour_memory.h"
 #include "shm/direct/open_memory.h"
 #include "shm/direct/unattended_memory.h"
+#include "shm/direct/wanted_memory.h"
 #include "shm/shm_transport.h"
 
 namespace openlapi {
@@ -31,6 +32,8 @@ using direct::Entrance;
 using direct::NeighbourMemory;
 using direct::OpenMemory;
 using direct::UnattendedMemory;
+using direct::WantedPieces;
+using direct::WantedRange;
 
 constexpr std::size_t kLoadedBefore = 64;            // bytes of the caller's that are not looked at during a visit
 constexpr std::uint32_t kVisitsBetweenLooks = 1024;  // whether the owner still lives
@@ -74,6 +77,16 @@ void count(std::atomic<std::uint64_t>& counted, std::uint64_t more) {
   counted.store(counted.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
 }
 
+void count_put(AccessorLine& line, std::uint64_t bytes) {
+  count(line.puts, 1);
+  count(line.put_bytes, bytes);
+}
+
+void count_get(AccessorLine& line, std::uint64_t bytes) {
+  count(line.gets, 1);
+  count(line.got_bytes, bytes);
+}
+
 // Words in one store or load: others may look at them at any time.
 void copy_word_or_bytes(std::byte* target, const void* source, std::size_t length) {
   const auto* const from = static_cast<const std::byte*>(source);
@@ -85,11 +98,6 @@ void copy_word_or_bytes(std::byte* target, const void* source, std::size_t lengt
     copy_bytes(target, from, length);
   }
 }
-
-struct Wanted {
-  std::uint64_t address, length;
-  std::uint64_t counter;  // 0: none
-};
 
 enum class Visited : std::uint8_t {
   kDone,
@@ -137,6 +145,8 @@ class ShmDirect final : public ShmDirectMemory {
 
   bool put(PeerIndex peer, std::uint64_t address, const void* data, std::size_t length, std::uint64_t counter) override;
   bool get(PeerIndex peer, std::uint64_t address, void* buffer, std::size_t length, std::uint64_t counter) override;
+  bool put_pieces(PeerIndex peer, Pieces pieces, const std::byte* data, std::uint64_t counter) override;
+  bool get_pieces(PeerIndex peer, Pieces pieces, std::byte* buffer, std::uint64_t counter) override;
   bool change(PeerIndex peer, std::uint64_t address, std::size_t width, ChangeWord change, void* operands) override;
 
   bool is_in_use(PeerIndex peer) override;
@@ -146,6 +156,7 @@ class ShmDirect final : public ShmDirectMemory {
     if (demand_.grows(address)) [[unlikely]]
       open_hot(address);
   }
+  void asked_for_pieces(Pieces pieces) override;
   bool counters_have_moved() override {
     std::atomic<std::uint32_t>& moved = memory_->control().header().counters_moved;
     // Sequentially consistent: whoever finds 1 there has moved its counter before we look at it; pairs with tell().
@@ -173,12 +184,12 @@ class ShmDirect final : public ShmDirectMemory {
   bool is_open_to(std::uint32_t index, Neighbour& neighbour, bool changes);
   Neighbour* way_to(std::uint32_t index, bool changes);
   void tell(std::uint32_t index, const Neighbour& neighbour);
-  template <typename Act>
-  Visited visit_once(std::uint32_t index, Neighbour& neighbour, const Wanted& wanted, Act act);
-  template <typename Act>
-  bool visit(std::uint32_t index, Neighbour& neighbour, const Wanted& wanted, Act act);
-  bool get_open(std::uint32_t index, Neighbour& neighbour, const Wanted& wanted, void* buffer);
-  bool get_unattended(std::uint32_t index, Neighbour& neighbour, const Wanted& wanted, void* buffer);
+  template <typename Wanted, typename Act>
+  Visited visit_once(std::uint32_t index, Neighbour& neighbour, Wanted& wanted, std::uint64_t counter, Act act);
+  template <typename Wanted, typename Act>
+  bool visit(std::uint32_t index, Neighbour& neighbour, Wanted& wanted, std::uint64_t counter, Act act);
+  bool get_open(std::uint32_t index, Neighbour& neighbour, const MemoryRange& range, void* buffer, std::uint64_t counter);
+  bool get_unattended(std::uint32_t index, Neighbour& neighbour, const MemoryRange& range, void* buffer);
   void wish_for(std::uint32_t index, const Neighbour& neighbour, std::uint64_t address);
 
   shm::ShmGroup& group_;
@@ -223,6 +234,18 @@ void ShmDirect::admit(std::uint32_t index) {
   for (std::uint32_t index = 0; index < group_.size(); ++index) {
     const std::uint64_t address = control.line(index).wanted.exchange(0, std::memory_order_seq_cst);
     if (address != 0) open_hot(address);
+  }
+}
+
+// The chunks of both ends, but for those of the piece before.
+void ShmDirect::asked_for_pieces(Pieces pieces) {
+  std::uint64_t latest = 1;  // no chunk begins there
+  for (const MemoryRange& piece : pieces) {
+    for (const std::uint64_t address : {piece.address, piece.address + piece.length - 1}) {
+      const std::uint64_t chunk = direct::Demand::chunk_of(address);
+      if (chunk != latest) asked_for(address);
+      latest = chunk;
+    }
   }
 }
 
@@ -309,33 +332,33 @@ void ShmDirect::tell(std::uint32_t index, const Neighbour& neighbour) {
 }
 
 // Counters move after the data: who sees the one sees the other.
-template <typename Act>
-Visited ShmDirect::visit_once(std::uint32_t index, Neighbour& neighbour, const Wanted& wanted, Act act) {
+template <typename Wanted, typename Act>
+Visited ShmDirect::visit_once(std::uint32_t index, Neighbour& neighbour, Wanted& wanted, std::uint64_t counter,
+                              Act act) {
   NeighbourMemory& memory = *neighbour.memory;
   const Entrance::Visit visit(memory.entrance());
-  std::byte* const bytes = memory.find(visit, wanted.address, wanted.length);
-  std::byte* const counter = wanted.counter != 0 ? memory.find(visit, wanted.counter, sizeof(int)) : bytes;
-  if (bytes == nullptr || counter == nullptr) return Visited::kUnknown;
+  std::byte* const counts = counter != 0 ? memory.find(visit, counter, sizeof(int)) : nullptr;
+  if (!wanted.find(memory, visit) || (counter != 0 && counts == nullptr)) return Visited::kUnknown;
   if (is_shut(index, neighbour)) return Visited::kRefused;
   const ControlHeader& header = memory.control().header();
-  if (wanted.counter != 0 && header.counters_private.load(std::memory_order_relaxed) != 0) return Visited::kRefused;
-  act(bytes, memory.control().line(group_.self()));
-  if (wanted.counter != 0) {
-    tell_release(counter);
-    std::atomic_ref(*reinterpret_cast<int*>(counter)).fetch_add(1, std::memory_order_seq_cst);
+  if (counter != 0 && header.counters_private.load(std::memory_order_relaxed) != 0) return Visited::kRefused;
+  act(memory.control().line(group_.self()));
+  if (counter != 0) {
+    tell_release(counts);
+    std::atomic_ref(*reinterpret_cast<int*>(counts)).fetch_add(1, std::memory_order_seq_cst);
   }
   return Visited::kDone;
 }
 
-// Calls act(bytes, line) for bytes that can be reached, as can the counter. False: they cannot.
-template <typename Act>
-bool ShmDirect::visit(std::uint32_t index, Neighbour& neighbour, const Wanted& wanted, Act act) {
+// Calls act(line) while all that is wanted can be reached, as can the counter (0: none). False: they cannot.
+template <typename Wanted, typename Act>
+bool ShmDirect::visit(std::uint32_t index, Neighbour& neighbour, Wanted& wanted, std::uint64_t counter, Act act) {
   for (int tries = 0; tries < kTries; ++tries) {
-    const Visited visited = visit_once(index, neighbour, wanted, act);
-    if (visited == Visited::kDone && wanted.counter != 0) tell(index, neighbour);
+    const Visited visited = visit_once(index, neighbour, wanted, counter, act);
+    if (visited == Visited::kDone && counter != 0) tell(index, neighbour);
     if (visited != Visited::kUnknown) return visited == Visited::kDone;
-    if (!neighbour.memory->learn(wanted.address, wanted.length)) return false;
-    if (wanted.counter != 0 && !neighbour.memory->learn(wanted.counter, sizeof(int))) return false;
+    if (!wanted.learn(*neighbour.memory)) return false;
+    if (counter != 0 && !neighbour.memory->learn(counter, sizeof(int))) return false;
   }
   return false;
 }
@@ -350,10 +373,10 @@ bool ShmDirect::put(PeerIndex peer, std::uint64_t address, const void* data, std
     copy_word_or_bytes(loaded, data, length);
     data = loaded;
   }
-  return visit(index, *neighbour, {address, length, counter}, [&](std::byte* bytes, AccessorLine& line) {
-    copy_word_or_bytes(bytes, data, length);
-    count(line.puts, 1);
-    count(line.put_bytes, length);
+  WantedRange wanted(address, length);
+  return visit(index, *neighbour, wanted, counter, [&](AccessorLine& line) {
+    copy_word_or_bytes(wanted.bytes(), data, length);
+    count_put(line, length);
   });
 }
 
@@ -361,20 +384,21 @@ bool ShmDirect::get(PeerIndex peer, std::uint64_t address, void* buffer, std::si
   const std::uint32_t index = group_.index_of(peer);
   Neighbour* const neighbour = ready(index);
   if (neighbour == nullptr || counter % sizeof(int) != 0) return false;
-  const Wanted wanted = {address, length, counter};
-  if (is_open_to(index, *neighbour, counter != 0) && get_open(index, *neighbour, wanted, buffer)) return true;
-  return neighbour->memory->control().header().unattended.load(std::memory_order_relaxed) != 0 &&
-         get_unattended(index, *neighbour, wanted, buffer);
+  const MemoryRange range{address, length};
+  if (is_open_to(index, *neighbour, counter != 0) && get_open(index, *neighbour, range, buffer, counter)) return true;
+  return counter == 0 && neighbour->memory->control().header().unattended.load(std::memory_order_relaxed) != 0 &&
+         get_unattended(index, *neighbour, range, buffer);
 }
 
-bool ShmDirect::get_open(std::uint32_t index, Neighbour& neighbour, const Wanted& wanted, void* buffer) {
-  const std::size_t length = wanted.length;
+bool ShmDirect::get_open(std::uint32_t index, Neighbour& neighbour, const MemoryRange& range, void* buffer,
+                         std::uint64_t counter) {
+  const std::size_t length = range.length;
   alignas(16) std::byte loaded[kLoadedBefore];
   std::byte* const target = length <= kLoadedBefore ? loaded : static_cast<std::byte*>(buffer);
-  const bool done = visit(index, neighbour, wanted, [&](std::byte* bytes, AccessorLine& line) {
-    copy_word_or_bytes(target, bytes, length);
-    count(line.gets, 1);
-    count(line.got_bytes, length);
+  WantedRange wanted(range.address, length);
+  const bool done = visit(index, neighbour, wanted, counter, [&](AccessorLine& line) {
+    copy_word_or_bytes(target, wanted.bytes(), length);
+    count_get(line, length);
   });
   if (done && target == loaded) copy_word_or_bytes(static_cast<std::byte*>(buffer), loaded, length);
   return done;
@@ -382,27 +406,25 @@ bool ShmDirect::get_open(std::uint32_t index, Neighbour& neighbour, const Wanted
 
 // A counter of the owner's cannot be moved this way. What the owner has taken back since it was read is not used: it
 // may have other bytes there since it has purged this task, or has ended.
-[[gnu::noinline]] bool ShmDirect::get_unattended(std::uint32_t index, Neighbour& neighbour, const Wanted& wanted,
+[[gnu::noinline]] bool ShmDirect::get_unattended(std::uint32_t index, Neighbour& neighbour, const MemoryRange& range,
                                                  void* buffer) {
+  if (is_shut(index, neighbour)) return false;
   const ControlMemory& control = neighbour.memory->control();
-  if (wanted.counter != 0 || is_shut(index, neighbour)) return false;
   if (neighbour.unattended == nullptr) {
     neighbour.unattended =
         std::make_unique<UnattendedMemory>(static_cast<pid_t>(group_.segment(index).header->process_id),
                                            control.header().own_proof_address, control.header().own_proof);
   }
-  const std::size_t length = wanted.length;
+  const std::size_t length = range.length;
   alignas(16) std::byte loaded[kLoadedBefore];
   std::byte* const target = length <= kLoadedBefore ? loaded : static_cast<std::byte*>(buffer);
-  if (!neighbour.unattended->read(wanted.address, target, length)) return false;
+  if (!neighbour.unattended->read(range.address, target, length)) return false;
   std::atomic_thread_fence(std::memory_order_acquire);  // after the reading
   if (is_shut(index, neighbour) || group_.closed(index)) return false;
   if (target == loaded) copy_word_or_bytes(static_cast<std::byte*>(buffer), loaded, length);
-  AccessorLine& line = control.line(group_.self());
-  count(line.gets, 1);
-  count(line.got_bytes, length);
-  if (neighbour.unattended->is_hot(wanted.address)) [[unlikely]]
-    wish_for(index, neighbour, wanted.address);
+  count_get(control.line(group_.self()), length);
+  if (neighbour.unattended->is_hot(range.address)) [[unlikely]]
+    wish_for(index, neighbour, range.address);
   return true;
 }
 
@@ -415,11 +437,40 @@ void ShmDirect::wish_for(std::uint32_t index, const Neighbour& neighbour, std::u
   tell(index, neighbour);
 }
 
+bool ShmDirect::put_pieces(PeerIndex peer, Pieces pieces, const std::byte* data, std::uint64_t counter) {
+  const std::uint32_t index = group_.index_of(peer);
+  Neighbour* const neighbour = way_to(index, true);
+  if (neighbour == nullptr || counter % sizeof(int) != 0) return false;
+  WantedPieces wanted(pieces);
+  return visit(index, *neighbour, wanted, counter, [&](AccessorLine& line) {
+    wanted.for_each([&](std::byte* bytes, std::uint64_t length) {
+      copy_word_or_bytes(bytes, data, length);
+      data += length;
+    });
+    count_put(line, wanted.total());
+  });
+}
+
+bool ShmDirect::get_pieces(PeerIndex peer, Pieces pieces, std::byte* buffer, std::uint64_t counter) {
+  const std::uint32_t index = group_.index_of(peer);
+  Neighbour* const neighbour = way_to(index, counter != 0);
+  if (neighbour == nullptr || counter % sizeof(int) != 0) return false;
+  WantedPieces wanted(pieces);
+  return visit(index, *neighbour, wanted, counter, [&](AccessorLine& line) {
+    wanted.for_each([&](const std::byte* bytes, std::uint64_t length) {
+      copy_word_or_bytes(buffer, bytes, length);
+      buffer += length;
+    });
+    count_get(line, wanted.total());
+  });
+}
+
 bool ShmDirect::change(PeerIndex peer, std::uint64_t address, std::size_t width, ChangeWord change, void* operands) {
   const std::uint32_t index = group_.index_of(peer);
   Neighbour* const neighbour = way_to(index, true);
-  return neighbour != nullptr && visit(index, *neighbour, {address, width, 0},
-                                       [&](std::byte* bytes, AccessorLine&) { change(bytes, operands); });
+  if (neighbour == nullptr) return false;
+  WantedRange wanted(address, width);
+  return visit(index, *neighbour, wanted, 0, [&](AccessorLine&) { change(wanted.bytes(), operands); });
 }
 
 bool ShmDirect::is_in_use(PeerIndex peer) {

@@ -114,11 +114,11 @@ class ShmTransport final : public Transport,
   // The address that add_peer() takes for a task of the group. Tasks that meet in one memory have proved who they are,
   // so nothing has to be exchanged. length 0: not in this group.
   PeerAddress address_of(PeerIndex peer) const;
-  // Why there is no direct access although it was asked for; empty: there is, or nobody has asked.
   // ShmDirectMemory::unattended_word(). Null: nobody asks for it.
   std::atomic<std::uint32_t>* unattended_word() const {
     return direct_memory_ != nullptr ? &direct_memory_->unattended_word() : nullptr;
   }
+  // Why there is no direct access although it was asked for; empty: there is, or nobody has asked.
   const std::string& no_direct_reason() const { return no_direct_reason_; }
 
  private:

@@ -112,7 +112,7 @@ EndpointParts::EndpointParts(const EndpointConfig& configuration, std::span<Tran
                    .admission = admission,
                    .outbox = outbox,
                    .fence_answers = fence_answers}),
-      direct({.statistics = statistics, .counters = counters, .requests = requests}),
+      direct({.host = host, .statistics = statistics, .counters = counters, .requests = requests, .guard = guard}),
       puts({.host = host,
             .statistics = statistics,
             .counters = counters,

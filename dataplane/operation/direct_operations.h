@@ -3,11 +3,15 @@
 // them.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <memory>
 
 #include "dataplane/counter/counters.h"
 #include "dataplane/host/requests.h"
 #include "dataplane/peers/statistics.h"
+#include "dataplane/transfer/guarded_layouts.h"
 #include "dataplane/transfer/pending_requests.h"
 
 namespace openlapi {
@@ -15,9 +19,11 @@ namespace openlapi {
 class DirectOperations {
  public:
   struct Means {
+    HandlerHost& host;
     Statistics& statistics;
     Counters& counters;
     PendingRequests& requests;
+    const GuardedLayouts& guard;
   };
   explicit DirectOperations(const Means& means) : means_(means) {}
 
@@ -29,6 +35,16 @@ class DirectOperations {
   }
   bool get(Peer& peer, const GetRequest& request) {
     return peer.direct_memory != nullptr && may_go(peer, request.length) && get_now(peer, request);
+  }
+  // False: both layouts are at their beginnings.
+  bool put(Peer& peer, const LayoutPutRequest& request) {
+    return peer.direct_memory != nullptr && request.send_handler.function == nullptr &&
+           may_go(peer, std::min(request.source->total_bytes(), request.destination->total_bytes())) &&
+           put_pieces_now(peer, request);
+  }
+  bool get(Peer& peer, const LayoutGetRequest& request) {
+    return peer.direct_memory != nullptr && may_go(peer, request.source->total_bytes()) &&
+           get_pieces_now(peer, request);
   }
   bool read_modify_write(Peer& peer, const RmwRequest& request) {
     return peer.direct_memory != nullptr && request.send_handler.function == nullptr && may_go(peer, request.width) &&
@@ -45,19 +61,37 @@ class DirectOperations {
   [[gnu::noinline]] bool put_now(Peer& peer, const PutRequest& request);
   [[gnu::noinline]] bool get_now(Peer& peer, const GetRequest& request);
   [[gnu::noinline]] bool change_now(Peer& peer, const RmwRequest& request);
+  [[gnu::noinline]] bool put_pieces_now(Peer& peer, const LayoutPutRequest& request);
+  [[gnu::noinline]] bool get_pieces_now(Peer& peer, const LayoutGetRequest& request);
+  void put_is_done(Peer& peer, std::uint64_t length, std::uint64_t origin_counter, std::uint64_t completion_counter);
+  void get_is_done(Peer& peer, std::uint64_t length, std::uint64_t origin_counter, const HandlerCall& handler);
+
+  // For the pieces of both sides of a transfer, and its data: during a visit only memory is touched that is there.
+  struct Room {
+    std::array<LayoutPiece, DirectMemory::kMostPieces> own, theirs;
+    std::array<std::byte, DirectMemory::kMostBytes> data;
+  };
+  Room* room();
 
   const Means means_;
+  std::unique_ptr<Room> room_;  // from the first transfer on that needs it
 };
 
 // Beyond it a message costs little more than the copy: memory is not opened for that.
 inline constexpr std::uint64_t kShortOperation = 4096;
 
 [[gnu::noinline]] void ask_for(DirectMemory& memory, std::uint64_t address, std::uint64_t counter);
+[[gnu::noinline]] void ask_for(DirectMemory& memory, LayoutCursor& layout, std::uint64_t length, std::uint64_t counter);
 
 // The other side: a message of the peer has come for something that could have been done without, had it been open.
 inline void note_message(const Peer& from, std::uint64_t address, std::uint64_t length, std::uint64_t counter = 0) {
   if (from.direct_memory != nullptr && length <= kShortOperation) [[unlikely]]
     ask_for(*from.direct_memory, address, counter);
+}
+// The first `length` bytes of the layout, which stays where it is.
+inline void note_message(const Peer& from, LayoutCursor& layout, std::uint64_t length, std::uint64_t counter) {
+  if (from.direct_memory != nullptr && length <= kShortOperation) [[unlikely]]
+    ask_for(*from.direct_memory, layout, length, counter);
 }
 
 }  // namespace openlapi

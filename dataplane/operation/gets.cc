@@ -58,6 +58,8 @@ void Gets::ask(Peer& peer, std::uint32_t id, std::uint64_t address, std::uint64_
 }
 
 Submit Gets::begin(Peer& peer, const LayoutGetRequest& request) {
+  if (means_.direct.get(peer, request)) [[unlikely]]
+    return Submit::accepted;
   if (means_.admission.requests_exhausted(peer) || means_.admission.keeps_exhausted(peer)) return Submit::busy;
   const std::uint64_t total = request.source->total_bytes();
   PendingRequest pending{.peer = request.target,
@@ -197,6 +199,7 @@ bool Gets::layout_answer(Peer& from, const wire::GetLayoutBody& body, std::vecto
   answer.source = cursor_of(layout);
   answer.description = std::move(description);
   answer.total = layout.total_bytes;
+  note_message(from, *answer.source, answer.total, body.target_counter);
   answer.free_counter = body.target_counter;
   answer.counts_as_send = true;
   return true;

@@ -95,6 +95,8 @@ inline Submit Puts::begin_short(Peer& peer, const PutRequest& request) {
 }
 
 Submit Puts::begin(Peer& peer, const LayoutPutRequest& request) {
+  if (means_.direct.put(peer, request)) [[unlikely]]
+    return Submit::accepted;
   if (means_.admission.owes_too_much(peer, request.completion_counter)) return Submit::busy;
   const wire::PutBody body{
       .target_address = 0, .target_counter = request.target_counter, .completion_counter = request.completion_counter};
@@ -161,6 +163,7 @@ void Puts::place(Peer& from, const PutFragment& put, LayoutCursor& layout, std::
   const CompletionRun run = run_of(from, put);
   if (put.message_id == 0) {
     if (data.size() != put.total) return means_.statistics.ghost();
+    note_message(from, layout, put.total, put.target_counter);
     if (!means_.guard.scatter(layout, layout.position(), data)) {
       means_.host.report_fault(Fault::target_vector, from.index);
     }

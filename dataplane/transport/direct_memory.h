@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
+#include "dataplane/base/memory_range.h"
 #include "dataplane/transport/packet.h"
 
 namespace openlapi {
@@ -13,6 +15,8 @@ class DirectMemory {
  public:
   // Longer transfers are faster by other means.
   static constexpr std::uint64_t kMostBytes = 16384;
+  // Of one operation, which others may have to wait for.
+  static constexpr std::size_t kMostPieces = 256;
 
   virtual ~DirectMemory() = default;
 
@@ -23,6 +27,11 @@ class DirectMemory {
   virtual bool put(PeerIndex peer, std::uint64_t address, const void* data, std::size_t length,
                    std::uint64_t counter) = 0;
   virtual bool get(PeerIndex peer, std::uint64_t address, void* buffer, std::size_t length, std::uint64_t counter) = 0;
+  // The same for 1 to kMostPieces pieces of the peer's memory, in their order. None is empty; together they have at
+  // most kMostBytes, which are one after the other here.
+  using Pieces = std::span<const MemoryRange>;
+  virtual bool put_pieces(PeerIndex peer, Pieces pieces, const std::byte* data, std::uint64_t counter) = 0;
+  virtual bool get_pieces(PeerIndex peer, Pieces pieces, std::byte* buffer, std::uint64_t counter) = 0;
   // Calls change(word, operands), which is atomic and short, for a word that is aligned to its width.
   using ChangeWord = void (*)(void* word, void* operands);
   virtual bool change(PeerIndex peer, std::uint64_t address, std::size_t width, ChangeWord change, void* operands) = 0;
@@ -35,6 +44,9 @@ class DirectMemory {
   // A peer has sent a message for something short at this address. What is asked for again and again may be opened for
   // peers meanwhile.
   virtual void asked_for(std::uint64_t address) = 0;
+  // The same for something short in several pieces, some of those of a message; what follows each other in one place
+  // counts once.
+  virtual void asked_for_pieces(Pieces pieces) = 0;
 
   // Whether peers have moved counters of this task since the latest call.
   virtual bool counters_have_moved() = 0;

@@ -38,6 +38,8 @@ class Demand {
     for (auto& set : sets_) set.fill(0);
   }
 
+  static std::uint64_t chunk_of(std::uint64_t address) { return address & ~kMessages; }
+
  private:
   using Place = std::uint64_t;                // where the chunk begins, and in the bits below its messages; 0: free
   static constexpr unsigned kChunkBits = 16;  // what is promoted at once
@@ -45,7 +47,6 @@ class Demand {
   static constexpr unsigned kSetBits = 10;
   static constexpr std::size_t kPlaces = 8;  // of a set: a cache line
 
-  static std::uint64_t chunk_of(std::uint64_t address) { return address & ~kMessages; }
   static std::size_t set_of(std::uint64_t address) {
     return static_cast<std::size_t>((address >> kChunkBits) * 0x9e3779b97f4a7c15 >> (64 - kSetBits));
   }

@@ -44,6 +44,9 @@ class NeighbourMemory {
     return known ? place.bytes + distance : nullptr;
   }
 
+  // What is known of one chunk serves all that is in it and in the same range of the table.
+  static std::uint64_t chunk_of(std::uint64_t address) { return address >> kChunkBits; }
+
   // For what find() has not found; not in a visit. True: it is found now, unless the gate is closed meanwhile.
   bool learn(std::uint64_t address, std::uint64_t length);
 
@@ -77,7 +80,7 @@ class NeighbourMemory {
   static constexpr std::size_t kPlaces = 4096;
   static constexpr std::size_t kMostWindows = 4096;
 
-  static std::size_t place_number(std::uint64_t address) { return address >> kChunkBits & (kPlaces - 1); }
+  static std::size_t place_number(std::uint64_t address) { return chunk_of(address) & (kPlaces - 1); }
   bool read_entry(std::uint64_t address, std::uint64_t length, std::uint64_t& begin, std::uint64_t& end,
                   std::uint64_t& offset) const;
   std::byte* window(std::uint64_t region);

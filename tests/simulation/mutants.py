@@ -515,9 +515,9 @@ ENGINES = {
 NEIGHBOURS = {
     "counter_before_its_data": (
         "shm/shm_direct_memory.cc", "a counter of a neighbour's moves before the data is in place",
-        [("  act(bytes, memory.control().line(group_.self()));\n", ""),
+        [("  act(memory.control().line(group_.self()));\n", ""),
          ("  return Visited::kDone;\n}\n",
-          "  act(bytes, memory.control().line(group_.self()));\n  return Visited::kDone;\n}\n")]),
+          "  act(memory.control().line(group_.self()));\n  return Visited::kDone;\n}\n")]),
     "message_overtaken": (
         "shm/shm_direct_memory.cc", "a put is done before a packet that was sent earlier",
         [(" || !neighbour.queue->all_taken()", "")]),
@@ -537,7 +537,8 @@ NEIGHBOURS = {
           "  static_cast<void>(moved);\n")]),
     "watched_counter_moved": (
         "shm/shm_direct_memory.cc", "a neighbour moves a counter whose owner has to be told of each move",
-        [(" && header.counters_private.load(std::memory_order_relaxed) != 0", " && header.accessors == 0")]),
+        [("(counter != 0 && header.counters_private.load(std::memory_order_relaxed) != 0)",
+          "(counter != 0 && header.accessors == 0)")]),
     "read_only_memory_changed": (
         "shm/shm_direct_memory.cc", "memory that may only be read is changed",
         [(" || neighbour.memory->control().header().read_only != 0", "")]),

@@ -20,7 +20,8 @@ class ScriptedDirectMemory final : public DirectMemory {
 
   // What it sees.
   unsigned puts = 0, gets = 0, changes = 0;
-  std::vector<std::uint64_t> asked{};
+  std::vector<std::uint64_t> asked{};         // addresses
+  std::vector<std::uint64_t> asked_pieces{};  // their addresses
   bool counters_are_left = true;
 
   bool put(PeerIndex, std::uint64_t address, const void* data, std::size_t length, std::uint64_t counter) override {
@@ -37,6 +38,26 @@ class ScriptedDirectMemory final : public DirectMemory {
     count(counter);
     return true;
   }
+  bool put_pieces(PeerIndex, Pieces pieces, const std::byte* data, std::uint64_t counter) override {
+    if (!reaches) return false;
+    ++puts;
+    for (const MemoryRange& piece : pieces) {
+      std::memcpy(at(piece.address), data, piece.length);
+      data += piece.length;
+    }
+    count(counter);
+    return true;
+  }
+  bool get_pieces(PeerIndex, Pieces pieces, std::byte* buffer, std::uint64_t counter) override {
+    if (!reaches) return false;
+    ++gets;
+    for (const MemoryRange& piece : pieces) {
+      std::memcpy(buffer, at(piece.address), piece.length);
+      buffer += piece.length;
+    }
+    count(counter);
+    return true;
+  }
   bool change(PeerIndex, std::uint64_t address, std::size_t, ChangeWord change, void* operands) override {
     if (!reaches) return false;
     ++changes;
@@ -45,6 +66,9 @@ class ScriptedDirectMemory final : public DirectMemory {
   }
   bool is_in_use(PeerIndex) override { return std::exchange(in_use, false); }
   void asked_for(std::uint64_t address) override { asked.push_back(address); }
+  void asked_for_pieces(Pieces pieces) override {
+    for (const MemoryRange& piece : pieces) asked_pieces.push_back(piece.address);
+  }
   bool counters_have_moved() override { return std::exchange(moved, false); }
   void leave_counters_to_peers(bool on) override { counters_are_left = on; }
   Traffic traffic() const override { return done; }

@@ -1,11 +1,16 @@
 // Operations that reach memory of the node without a message (OPENLAPI_DIRECT): the same results as by message, and no
 // packets once the memory is hot, where the system allows that. The cases are true of messages, too.
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include <array>
 #include <csignal>
+#include <cstring>
+#include <random>
+#include <vector>
 
 #include "tests/system/api_case.h"
 
@@ -23,6 +28,8 @@ struct Offered {
   unsigned char bytes[8192];
   lapi_cntr_t counter;
 };
+
+constexpr std::size_t kOwnRoom = 2 * 65536;
 
 Offered* own = nullptr;
 std::vector<Offered*> all;
@@ -154,6 +161,130 @@ int wait_asleep() {
   return LAPI_Nopoll_wait(handle, &own->counter, 1, &rest);
 }
 
+// Memory of three chunks, and some that nobody opens, as it is shared. What a neighbour puts there it knows itself.
+constexpr std::size_t kWide = 3 * 65536, kNeverOpen = 4096;
+struct Wide {
+  unsigned char* bytes;
+  unsigned char* never_open;
+};
+Wide wide;
+std::vector<unsigned char*> all_wide, all_never_open;
+std::vector<unsigned char> image(kWide + kNeverOpen);
+
+// Places in them: what is behind kWide is in the latter.
+struct Layout {
+  std::vector<std::size_t> places;
+  std::vector<ulong> lengths;
+};
+
+unsigned char* place_in(unsigned target, std::size_t place) {
+  return place < kWide ? all_wide[target] + place : all_never_open[target] + (place - kWide);
+}
+
+void put_and_get_pieces(unsigned target, Layout& layout, unsigned seed) {
+  std::vector<unsigned char> sent(20000), seen(20000, 0x5a), expected = seen;
+  fill(sent.data(), sent.size(), seed);
+  std::vector<void*> here, there, back;
+  std::size_t at = 1;
+  for (std::size_t i = 0; i < layout.places.size(); at += layout.lengths[i++] + seed % 3) {
+    here.push_back(&sent[at]);
+    there.push_back(place_in(target, layout.places[i]));
+    back.push_back(&seen[at]);
+    std::memcpy(&image[layout.places[i]], &sent[at], layout.lengths[i]);
+  }
+  at = 1;
+  for (std::size_t i = 0; i < layout.places.size(); at += layout.lengths[i++] + seed % 3) {
+    std::memcpy(&expected[at], &image[layout.places[i]], layout.lengths[i]);
+  }
+  const auto count = static_cast<uint>(here.size());
+  lapi_vec_t source{LAPI_GEN_IOVECTOR, count, here.data(), layout.lengths.data()},
+      target_vector{LAPI_GEN_IOVECTOR, count, there.data(), layout.lengths.data()},
+      destination{LAPI_GEN_IOVECTOR, count, back.data(), layout.lengths.data()};
+  lapi_cntr_t origin, completion;
+  CALL(LAPI_Setcntr(handle, &origin, 0));
+  CALL(LAPI_Setcntr(handle, &completion, 0));
+  CALL(LAPI_Putv(handle, target, &target_vector, &source, counter_of(target), &origin, &completion));
+  wait_for(origin, 1);
+  wait_for(completion, 1);
+  CALL(LAPI_Getv(handle, target, &target_vector, &destination, counter_of(target), &origin));
+  wait_for(origin, 1);
+  EXPECT(seen == expected);
+}
+
+// A column of 32-bit words becomes another column, and comes back.
+void put_and_get_blocks(unsigned target, std::size_t blocks, std::size_t distance, unsigned seed) {
+  std::vector<unsigned char> sent(8 * blocks + 8), seen(4 * blocks + 4);
+  fill(sent.data(), sent.size(), seed);
+  const auto info = [](void* base, std::size_t stride) {
+    return std::array<void*, 3>{base, reinterpret_cast<void*>(4ul), reinterpret_cast<void*>(stride)};
+  };
+  auto here = info(sent.data(), 8), there = info(place_in(target, 8), distance), back = info(seen.data(), 4);
+  const auto count = static_cast<uint>(blocks);
+  lapi_vec_t source{LAPI_GEN_STRIDED_XFER, count, here.data(), nullptr},
+      target_vector{LAPI_GEN_STRIDED_XFER, count, there.data(), nullptr},
+      destination{LAPI_GEN_STRIDED_XFER, count, back.data(), nullptr};
+  lapi_cntr_t done;
+  CALL(LAPI_Setcntr(handle, &done, 0));
+  CALL(LAPI_Putv(handle, target, &target_vector, &source, counter_of(target), nullptr, &done));
+  wait_for(done, 1);
+  CALL(LAPI_Getv(handle, target, &target_vector, &destination, counter_of(target), &done));
+  wait_for(done, 1);
+  for (std::size_t i = 0; i < blocks; ++i) {
+    std::memcpy(&image[8 + i * distance], &sent[8 * i], 4);
+    EXPECT(std::memcmp(&sent[8 * i], &seen[4 * i], 4) == 0);
+  }
+}
+
+void layouts_bring_what_they_name() {
+  CALL(LAPI_Setcntr(handle, &own->counter, 0));
+  std::memset(wide.bytes, 0, kWide);
+  std::memset(wide.never_open, 0, kNeverOpen);
+  image.assign(image.size(), 0);
+  CALL(LAPI_Gfence(handle));
+  const unsigned target = right();
+  std::mt19937 random(7);
+  int operations = 0;
+  for (unsigned round = 0; round < 3 * kHot; ++round) {
+    Layout layouts[] = {{},
+                        {{100}, {0}},
+                        {{40, 42, 38}, {8, 8, 5}},                    // over each other
+                        {{65536 - 3, 131072 - 1, 7}, {8, 2, 1}},      // over the end of a chunk
+                        {{16, kWide + 16 + round, 80}, {8, 8, 300}},  // one that is not open
+                        {{}, {}}};
+    Layout& any = layouts[5];
+    for (std::size_t pieces = random() % 300; pieces != 0; --pieces) {
+      any.places.push_back(random() % (kWide - 60));
+      any.lengths.push_back(random() % 60);
+    }
+    for (Layout& layout : layouts) put_and_get_pieces(target, layout, round);
+    for (const std::size_t blocks : {0u, 1u, 60u, 256u, 257u}) put_and_get_blocks(target, blocks, 12 + round, round);
+    operations += 2 * (6 + 5);
+  }
+  wait_for(own->counter, operations);
+  CALL(LAPI_Gfence(handle));
+  std::vector<unsigned char> seen(image.size());
+  lapi_cntr_t done;
+  CALL(LAPI_Setcntr(handle, &done, 0));
+  for (std::size_t at = 0; at < seen.size(); at += 4096) {
+    CALL(LAPI_Get(handle, target, 4096, place_in(target, at), &seen[at], nullptr, &done));
+  }
+  wait_for(done, static_cast<int>(seen.size() / 4096));
+  EXPECT(seen == image);
+}
+
+void hot_columns_take_no_packets() {
+  const unsigned target = right();
+  CALL(LAPI_Setcntr(handle, &own->counter, 0));
+  CALL(LAPI_Gfence(handle));
+  for (int time = 0; time < kHot; ++time) put_and_get_blocks(target, 100, 64, 1);
+  CALL(LAPI_Gfence(handle));
+  const unsigned long before = packets_sent();
+  for (int time = 0; time < kRounds; ++time) put_and_get_blocks(target, 100, 64, 1);
+  const unsigned long sent = packets_sent() - before;
+  if (is_possible()) EXPECT(sent < kRounds);
+  wait_for(own->counter, 2 * (kHot + kRounds));
+}
+
 // A task that watches who moves its counter is told of each.
 void statuses_are_kept() {
   CALL(LAPI_Setcntr(handle, &own->counter, 0));
@@ -242,13 +373,21 @@ int main(int count, char** arguments) {
   info.lib_vers = LAST_LIB;  // LAPI_Nopoll_wait
   begin(count, arguments, info);
   void* room = nullptr;
-  EXPECT_EQUAL(posix_memalign(&room, 65536, sizeof(Offered) + 65536), 0);
-  std::memset(room, 0, sizeof(Offered) + 65536);
+  EXPECT_EQUAL(posix_memalign(&room, 65536, kOwnRoom + kWide + 65536), 0);
+  std::memset(room, 0, kOwnRoom + kWide + 65536);
   own = static_cast<Offered*>(room);
   all = exchange(own);
   run("puts and gets bring every length", 60, put_and_get_bring_every_length);
   run("sums are exact", 60, sums_are_exact);
   run("hot memory takes no packets", 60, hot_memory_takes_no_packets);
+  wide.bytes = static_cast<unsigned char*>(room) + kOwnRoom;
+  void* const shared = mmap(nullptr, kNeverOpen, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  EXPECT(shared != MAP_FAILED);
+  wide.never_open = static_cast<unsigned char*>(shared);
+  all_wide = exchange(wide.bytes);
+  all_never_open = exchange(wide.never_open);
+  run("layouts bring what they name", 60, layouts_bring_what_they_name);
+  run("hot columns take no packets", 60, hot_columns_take_no_packets);
   run("counters are seen by who polls", 60, [] { turns(wait_polling); });
   if (!polling) run("counters wake who sleeps", 60, [] { turns(wait_asleep); });
   if (!polling) run("who watches a counter is told of its moves", 30, statuses_are_kept);

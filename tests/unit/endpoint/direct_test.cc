@@ -2,6 +2,11 @@
 // nevertheless, and what the other side learns of both.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <numeric>
+
+#include "dataplane/base/memory_fault_guard.h"
+#include "dataplane/layout/vector_cursor.h"
 #include "dataplane/sync/fences.h"
 #include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
@@ -34,6 +39,26 @@ class Direct : public testing::Test {
                                       .previous = &previous_,
                                       .origin_counter = address(&origin_)});
   }
+  // `blocks` of 4 bytes: every third word of one side, every second one of the other.
+  static StridedCursor words_of(std::vector<unsigned char>& bytes, std::uint64_t words, std::uint64_t blocks) {
+    return StridedCursor({address(bytes.data()), 4, 4 * words, blocks});
+  }
+  Submit put_blocks(std::uint64_t blocks) {
+    StridedCursor source = words_of(source_, 3, blocks), destination = words_of(sink_, 2, blocks);
+    return job_[0].put_layout(
+        {1, &source, &destination, address(&target_), address(&origin_), address(&completion_)});
+  }
+  Submit get_blocks(std::uint64_t blocks) {
+    StridedCursor source = words_of(source_, 3, blocks), destination = words_of(sink_, 2, blocks);
+    return job_[0].get_layout({1, &source, &destination, address(&target_), address(&origin_)});
+  }
+  void expect_blocks(std::uint64_t blocks) const {
+    for (std::uint64_t byte = 0; byte < 8 * blocks + 8; ++byte) {
+      const bool moved = byte / 8 < blocks && byte % 8 < 4;
+      ASSERT_EQ(sink_[byte], moved ? source_[byte / 8 * 12 + byte % 8] : 0) << byte;
+    }
+  }
+
   MessageStatistics told(PeerIndex task) { return job_[task].statistics(StatisticsPath::shared_memory); }
 
   Job job_;
@@ -108,6 +133,120 @@ TEST_F(Direct, WhatCannotBeReachedGoesByMessage) {
   EXPECT_EQ(completion_, 1);
   EXPECT_EQ(word, 42u);
   EXPECT_EQ(previous_, 37u);
+}
+
+TEST_F(Direct, PiecesAreInPlaceWhenItReturns) {
+  std::iota(source_.begin(), source_.end(), static_cast<unsigned char>(1));
+  ASSERT_EQ(put_blocks(20), Submit::accepted);
+  expect_blocks(20);
+  EXPECT_EQ(memory_[0].puts, 1u);
+  EXPECT_EQ(completion_, 1);
+  EXPECT_EQ(told(0).data_sent, 80u);
+  sink_.assign(sink_.size(), 0);
+  ASSERT_EQ(get_blocks(20), Submit::accepted);
+  expect_blocks(20);
+  EXPECT_EQ(memory_[0].gets, 1u);
+  EXPECT_EQ(told(0).data_received, 80u);
+  EXPECT_EQ(target_, 2);
+  EXPECT_EQ(origin_, 2);
+  EXPECT_EQ(job_[0].unfinished().not_answered, 0u);
+}
+
+// The message of a get is as long as its source, that of a put as its shorter side.
+TEST_F(Direct, SidesOfAnyLayoutGoTogether) {
+  std::iota(source_.begin(), source_.end(), static_cast<unsigned char>(1));
+  const std::uint64_t lengths[] = {3, 0, 5, 2}, addresses[] = {address(&source_[9]), 0, address(&source_[1]),
+                                                               address(&source_[9])};
+  const std::array<unsigned char, 10> moved{10, 11, 12, 2, 3, 4, 5, 6, 10, 11};
+  ListCursor pieces(PieceList::of_arrays(addresses, lengths, 8, 4));
+  StridedCursor whole(address(sink_.data()), 100);
+  ASSERT_EQ(job_[0].put_layout({1, &pieces, &whole, 0, 0, 0}), Submit::accepted);
+  EXPECT_TRUE(std::equal(moved.begin(), moved.end(), sink_.begin()));
+  EXPECT_EQ(sink_[10], 0);
+  StridedCursor first(address(&sink_[50]), 7);
+  ASSERT_EQ(job_[0].get_layout({1, &pieces, &first, 0, 0}), Submit::accepted);
+  EXPECT_TRUE(std::equal(moved.begin(), moved.begin() + 7, sink_.begin() + 50));
+  EXPECT_EQ(sink_[57], 0);
+  EXPECT_EQ(told(0).data_received, 10u);
+  EXPECT_EQ(memory_[0].puts + memory_[0].gets, 2u);
+}
+
+TEST_F(Direct, LaterPiecesLieOverEarlierOnes) {
+  std::iota(source_.begin(), source_.end(), static_cast<unsigned char>(1));
+  StridedCursor source(address(source_.data()), 8);
+  const std::uint64_t lengths[] = {4, 4}, addresses[] = {address(&sink_[0]), address(&sink_[2])};
+  ListCursor overlapping(PieceList::of_arrays(addresses, lengths, 8, 2));
+  ASSERT_EQ(job_[0].put_layout({1, &source, &overlapping, 0, 0, 0}), Submit::accepted);
+  EXPECT_EQ(memory_[0].puts, 1u);
+  EXPECT_EQ((std::vector(sink_.begin(), sink_.begin() + 7)), (std::vector<unsigned char>{1, 2, 5, 6, 7, 8, 0}));
+}
+
+TEST_F(Direct, ManyPiecesNonePiecesAndUnreachableOnesGoByMessage) {
+  std::iota(source_.begin(), source_.end(), static_cast<unsigned char>(1));
+  put_blocks(DirectMemory::kMostPieces + 1);
+  get_blocks(DirectMemory::kMostPieces + 1);
+  put_blocks(0);
+  get_blocks(0);
+  memory_[0].reaches = false;
+  put_blocks(3);
+  get_blocks(3);
+  EXPECT_EQ(memory_[0].puts + memory_[0].gets, 0u);
+  job_.settle();
+  EXPECT_EQ(target_, 6);
+  EXPECT_EQ(origin_, 6);
+  EXPECT_EQ(completion_, 3);
+  expect_blocks(DirectMemory::kMostPieces + 1);
+  memory_[0].reaches = true;
+  put_blocks(DirectMemory::kMostPieces);
+  get_blocks(DirectMemory::kMostPieces);
+  EXPECT_EQ(memory_[0].puts + memory_[0].gets, 2u);
+}
+
+// What is asked for is each piece, whatever the message looks like; what is long is not worth it.
+TEST_F(Direct, TargetLearnsOfPiecesThatCameByMessage) {
+  memory_[0].reaches = false;
+  const std::uint64_t lengths[] = {4, 4}, addresses[] = {address(&sink_[9]), address(&sink_[2])};
+  ListCursor pieces(PieceList::of_arrays(addresses, lengths, 8, 2));
+  StridedCursor source(address(source_.data()), 8);
+  put_blocks(2);
+  job_[0].put_layout({1, &source, &pieces, 0, 0, 0});
+  get_blocks(2);
+  job_.settle();
+  EXPECT_EQ(memory_[1].asked_pieces,
+            (std::vector{address(&sink_[0]), address(&sink_[8]), addresses[0], addresses[1], address(&source_[0]),
+                         address(&source_[12])}));
+  EXPECT_EQ(memory_[1].asked, (std::vector{address(&target_), address(&target_)}));
+  memory_[1].asked_pieces.clear();
+  put_blocks(1025);
+  get_blocks(1025);
+  job_.settle();
+  EXPECT_TRUE(memory_[1].asked_pieces.empty());
+}
+
+// The same mistakes as by message: of a put it is the call's, and nothing is done; of a get the origin's own, later.
+TEST_F(Direct, PiecesOfMissingMemoryAreToldAsByMessage) {
+  catch_memory_faults();
+  job_[0].guard_layouts(true);
+  const std::uint64_t lengths[] = {4, 4}, addresses[] = {address(&sink_[0]), 16};
+  for (const bool direct : {true, false}) {
+    memory_[0].reaches = direct;
+    memory_[0].puts = memory_[0].gets = 0;
+    origin_ = target_ = 0;
+    job_.task(0).host.faults.clear();
+    ListCursor missing(PieceList::of_arrays(addresses, lengths, 8, 2));
+    StridedCursor there(address(&source_[0]), 8);
+    EXPECT_EQ(job_[0].put_layout({1, &missing, &there, address(&target_), address(&origin_), 0}),
+              Submit::origin_memory);
+    EXPECT_EQ(job_[0].get_layout({1, &there, &missing, address(&target_), address(&origin_)}), Submit::accepted);
+    job_.settle();
+    EXPECT_EQ(memory_[0].gets, direct ? 1u : 0u);
+    EXPECT_EQ(memory_[0].puts, 0u);
+    ASSERT_EQ(job_.task(0).host.faults.size(), 1u);
+    EXPECT_EQ(job_.task(0).host.faults[0].first, Fault::origin_vector);
+    EXPECT_EQ(origin_, 1);
+    EXPECT_EQ(target_, 1);
+    EXPECT_EQ(sink_[3], 7);
+  }
 }
 
 // Their addresses, so that they may be opened; what is long is not worth it.
