@@ -87,6 +87,15 @@ void count_get(AccessorLine& line, std::uint64_t bytes) {
   count(line.got_bytes, bytes);
 }
 
+// The line comes from another processor while the data's does: one wait instead of two.
+void fetch_to_write(const std::byte* bytes) {
+#ifdef __x86_64__
+  asm volatile("prefetchw %0" : : "m"(*bytes));  // __builtin_prefetch() makes it only where all processors have it
+#else
+  __builtin_prefetch(bytes, 1);
+#endif
+}
+
 // Words in one store or load: others may look at them at any time.
 void copy_word_or_bytes(std::byte* target, const void* source, std::size_t length) {
   const auto* const from = static_cast<const std::byte*>(source);
@@ -342,6 +351,7 @@ Visited ShmDirect::visit_once(std::uint32_t index, Neighbour& neighbour, Wanted&
   if (is_shut(index, neighbour)) return Visited::kRefused;
   const ControlHeader& header = memory.control().header();
   if (counter != 0 && header.counters_private.load(std::memory_order_relaxed) != 0) return Visited::kRefused;
+  if (counter != 0) fetch_to_write(counts);
   act(memory.control().line(group_.self()));
   if (counter != 0) {
     tell_release(counts);

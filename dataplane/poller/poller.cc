@@ -109,7 +109,7 @@ void Poller::wait(WaitCondition& condition, const BackoffLimits& limits) {
     }
     switch (backoff.next()) {
       case BackoffStep::pause:
-        pause_before_poll(engine_.arrival_word());
+        if (pause(condition)) return;
         if (!outcome.lock_wanted) step = Step::again;
         break;
       case BackoffStep::yield:
@@ -122,6 +122,22 @@ void Poller::wait(WaitCondition& condition, const BackoffLimits& limits) {
         break;
     }
   }
+}
+
+// True: the condition holds. A counter that a peer moves by itself is looked at as often as the next arrival: the peer
+// writes the word that says so after it, and a step that looks there takes another line from the peer's processor.
+bool Poller::pause(WaitCondition& condition) {
+  const ArrivalWord next = engine_.arrival_word();
+  if (!next.counters_move || condition.asking_ == Asking::acts) {
+    pause_before_poll(next);
+    return false;
+  }
+  for (unsigned looks = 0; looks < tuning::kLooksBetweenPolls && next.word != nullptr; ++looks) {
+    cpu_pause();
+    if (condition.holds()) return true;
+    if (next.word->load(std::memory_order_relaxed) != next.empty) break;
+  }
+  return false;
 }
 
 // True: the condition is known to hold. Where another thread that asks it does what this one's call is for, this one is

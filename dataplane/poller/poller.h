@@ -187,6 +187,7 @@ class Poller {
   bool sleep_armed(ThreadPacing& pacing);
   void hand_over();
   void settle();
+  bool pause(WaitCondition& condition);
   [[gnu::noinline]] bool doze(WaitCondition& condition);
   void doze_at_most(WaitCondition& condition, Nanoseconds longest);
   void sleep_dozing(bool in_charge, Nanoseconds limit);

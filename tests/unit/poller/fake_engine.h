@@ -69,7 +69,7 @@ class FakeEngine final : public PolledEngine {
     mutex_.unlock();
   }
   void hand_over_lock() override { ++hand_overs; }
-  ArrivalWord arrival_word() override { return {}; }
+  ArrivalWord arrival_word() override { return next_arrival; }
   StepOutcome progress(Step step) override {
     EXPECT_TRUE(is_locked());
     progress_thread = std::this_thread::get_id();
@@ -107,6 +107,7 @@ class FakeEngine final : public PolledEngine {
   bool is_locked() const { return holder_.load() == std::this_thread::get_id(); }
 
   FakeSource source;
+  ArrivalWord next_arrival;
   std::atomic<int> handled{0};
   std::atomic<std::uint64_t> steps{0};
   std::uint64_t steps_again = 0;

@@ -78,6 +78,23 @@ TEST_F(PollerTest, StepsBehindAPauseFollowAtOnceAndOthersDoNot) {
   EXPECT_EQ(engine.steps_again, 19u + 20u) << "it found something";
 }
 
+// A counter that a peer moves is what the caller waits for: between two steps it is looked at, too.
+TEST_F(PollerTest, WhatPeersMoveIsSeenBetweenSteps) {
+  const std::atomic<std::uint64_t> word{5};
+  engine.next_arrival = {&word, 5, true};
+  int looks = 0;
+  user_waits([&] { return ++looks == 4; });
+  EXPECT_EQ(engine.steps, 1u);
+  looks = 0;
+  engine.next_arrival = {&word, 4, true};
+  user_waits([&] { return ++looks == 4; });
+  EXPECT_EQ(engine.steps, 1u + 2u) << "something has arrived, which takes a step";
+  looks = 0;
+  engine.next_arrival = {&word, 5, false};
+  user_waits([&] { return ++looks == 4; });
+  EXPECT_EQ(engine.steps, 3u + 4u);
+}
+
 // Nothing arrives and no timer runs: the one looks all the same, again and again, the other has no reason to.
 TEST(PollerSleep, IsNoLongerThanConfigured) {
   FakeEngine restless, patient;
