@@ -76,13 +76,13 @@ unsigned run_timers(EndpointParts& parts, Nanoseconds now, bool arrivals) {
 }
 
 [[gnu::noinline]] unsigned end_step(EndpointParts& parts) {
-  if (!parts.origins.empty()) parts.origins.run_handlers();
+  const unsigned moved = parts.origins.empty() ? 0 : parts.origins.run_handlers();
   if (!parts.dropped.empty()) parts.losses.part_from_dropped();
   parts.losses.step_is_over();
   parts.losses.bury();
-  if (parts.reports.empty()) return 0;
+  if (parts.reports.empty()) return moved;
   parts.reports.report();
-  return 1;  // those who wait may be waiting for the lost one
+  return moved + 1;  // those who wait may be waiting for the lost one
 }
 
 bool records_wait(const std::vector<Peer*>& peers) {

@@ -49,15 +49,21 @@ bool DirectOperations::put_now(Peer& peer, const PutRequest& request) {
                                request.target_counter)) {
     return false;
   }
-  put_is_done(peer, request.length, request.origin_counter, request.completion_counter);
+  put_is_done(peer, request, request.length);
   return true;
 }
 
-inline void DirectOperations::put_is_done(Peer& peer, std::uint64_t length, std::uint64_t origin_counter,
-                                          std::uint64_t completion_counter) {
+template <typename Request>
+inline void DirectOperations::put_is_done(Peer& peer, const Request& request, std::uint64_t length) {
   means_.statistics.message_sent(peer, length);
-  means_.counters.move(origin_counter, peer.index);
-  means_.counters.move(completion_counter, peer.index);
+  means_.counters.move(request.origin_counter, peer.index);
+  answered(peer, request.send_handler, request.completion_counter);
+}
+
+inline void DirectOperations::answered(Peer& peer, const HandlerCall& send_handler, std::uint64_t counter) {
+  if (send_handler.function == nullptr) [[likely]]
+    return means_.counters.move(counter, peer.index);
+  means_.origins.keep_handler(peer.index, send_handler, counter);
 }
 
 bool DirectOperations::get_now(Peer& peer, const GetRequest& request) {
@@ -97,7 +103,7 @@ bool DirectOperations::put_pieces_now(Peer& peer, const LayoutPutRequest& reques
     return false;
   }
   if (!peer.direct_memory->put_pieces(peer.index, theirs, data, request.target_counter)) return false;
-  put_is_done(peer, total, request.origin_counter, request.completion_counter);
+  put_is_done(peer, request, total);
   return true;
 }
 
@@ -127,7 +133,7 @@ bool DirectOperations::change_now(Peer& peer, const RmwRequest& request) {
   }
   if (request.previous != nullptr) std::memcpy(request.previous, &operands.previous, request.width);
   means_.statistics.send_completed();
-  means_.counters.move(request.origin_counter, peer.index);
+  answered(peer, request.send_handler, request.origin_counter);
   return true;
 }
 

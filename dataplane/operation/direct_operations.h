@@ -12,6 +12,7 @@
 #include "dataplane/host/requests.h"
 #include "dataplane/peers/statistics.h"
 #include "dataplane/transfer/guarded_layouts.h"
+#include "dataplane/transfer/origin_notices.h"
 #include "dataplane/transfer/pending_requests.h"
 
 namespace openlapi {
@@ -23,22 +24,22 @@ class DirectOperations {
     Statistics& statistics;
     Counters& counters;
     PendingRequests& requests;
+    OriginNotices& origins;
     const GuardedLayouts& guard;
   };
   explicit DirectOperations(const Means& means) : means_(means) {}
 
-  // Each: false: it was not done, and takes a message. Of a message a send completion handler has run before the answer
-  // moves a counter; so what has one takes a message, too.
+  // Each: false: it was not done, and takes a message. A send completion handler has run before the counter moves that
+  // an answer would move.
   bool put(Peer& peer, const PutRequest& request) {
-    return peer.direct_memory != nullptr && request.send_handler.function == nullptr && may_go(peer, request.length) &&
-           put_now(peer, request);
+    return peer.direct_memory != nullptr && may_go(peer, request.length) && put_now(peer, request);
   }
   bool get(Peer& peer, const GetRequest& request) {
     return peer.direct_memory != nullptr && may_go(peer, request.length) && get_now(peer, request);
   }
   // False: both layouts are at their beginnings.
   bool put(Peer& peer, const LayoutPutRequest& request) {
-    return peer.direct_memory != nullptr && request.send_handler.function == nullptr &&
+    return peer.direct_memory != nullptr &&
            may_go(peer, std::min(request.source->total_bytes(), request.destination->total_bytes())) &&
            put_pieces_now(peer, request);
   }
@@ -47,8 +48,7 @@ class DirectOperations {
            get_pieces_now(peer, request);
   }
   bool read_modify_write(Peer& peer, const RmwRequest& request) {
-    return peer.direct_memory != nullptr && request.send_handler.function == nullptr && may_go(peer, request.width) &&
-           change_now(peer, request);
+    return peer.direct_memory != nullptr && may_go(peer, request.width) && change_now(peer, request);
   }
 
  private:
@@ -63,7 +63,9 @@ class DirectOperations {
   [[gnu::noinline]] bool change_now(Peer& peer, const RmwRequest& request);
   [[gnu::noinline]] bool put_pieces_now(Peer& peer, const LayoutPutRequest& request);
   [[gnu::noinline]] bool get_pieces_now(Peer& peer, const LayoutGetRequest& request);
-  void put_is_done(Peer& peer, std::uint64_t length, std::uint64_t origin_counter, std::uint64_t completion_counter);
+  template <typename Request>
+  void put_is_done(Peer& peer, const Request& request, std::uint64_t length);
+  void answered(Peer& peer, const HandlerCall& send_handler, std::uint64_t counter);
   void get_is_done(Peer& peer, std::uint64_t length, std::uint64_t origin_counter, const HandlerCall& handler);
 
   // For the pieces of both sides of a transfer, and its data: during a visit only memory is touched that is there.

@@ -4,13 +4,19 @@ namespace openlapi {
 
 // Handlers that begin operations leave further completions behind; those run in the next step, so that a task whose
 // handlers keep sending comes back from here.
-void OriginNotices::run_handlers() {
+unsigned OriginNotices::run_handlers() {
+  unsigned moved = 0;
   running_.swap(waiting_);
   signs_.set(StepSigns::handlers, false);
   admission_.enter_handler();
-  for (const SendCompletion& completion : running_) host_.run_send_handler(completion);
+  for (const Kept& kept : running_) {
+    host_.run_send_handler(kept.completion);
+    counters_.move(kept.then, kept.completion.target);
+    if (kept.then != 0) ++moved;
+  }
   admission_.leave_handler();
   running_.clear();
+  return moved;
 }
 
 }  // namespace openlapi

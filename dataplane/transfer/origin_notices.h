@@ -27,13 +27,16 @@ class OriginNotices {
       keep_handler(target, notice.handler);
   }
   [[gnu::noinline]] void keep_handler(PeerIndex target, const HandlerCall& handler) { keep({handler, target}); }
+  // The same for an operation that is complete at its target already. `then`: a counter that moves once the handler has
+  // run, as that of an answer would; 0: none.
+  void keep_handler(PeerIndex target, const HandlerCall& handler, std::uint64_t then) { keep({handler, target}, then); }
   // The same for a message that was given up: its buffers are free, but its counter does not move.
   void given_up(PeerIndex target, const HandlerCall& handler, Fault fault) {
     if (handler.function != nullptr) keep({handler, target, true, fault});
   }
 
   bool empty() const { return waiting_.empty(); }
-  [[gnu::noinline]] void run_handlers();
+  [[gnu::noinline]] unsigned run_handlers();  // how many counters have moved
 
   // The end of a call that may have queued handlers: they run if no handler is on the stack.
   void call_ends() {
@@ -42,8 +45,12 @@ class OriginNotices {
   }
 
  private:
-  void keep(const SendCompletion& completion) {
-    waiting_.push_back(completion);
+  struct Kept {
+    SendCompletion completion;
+    std::uint64_t then;
+  };
+  void keep(const SendCompletion& completion, std::uint64_t then = 0) {
+    waiting_.push_back({completion, then});
     signs_.set(StepSigns::handlers, true);
   }
 
@@ -51,7 +58,7 @@ class OriginNotices {
   Counters& counters_;
   Admission& admission_;
   StepSigns& signs_;
-  std::vector<SendCompletion> waiting_, running_;  // handlers that have to run; those that are running
+  std::vector<Kept> waiting_, running_;  // handlers that have to run; those that are running
 };
 
 }  // namespace openlapi

@@ -285,6 +285,35 @@ void hot_columns_take_no_packets() {
   wait_for(own->counter, 2 * (kHot + kRounds));
 }
 
+void count_handler(lapi_handle_t*, void* runs, lapi_sh_info_t*) { ++*static_cast<int*>(runs); }
+
+// Before the call returns, whichever way the put has gone.
+void send_handlers_run_once() {
+  const unsigned target = right();
+  CALL(LAPI_Setcntr(handle, &own->counter, 0));
+  CALL(LAPI_Gfence(handle));
+  unsigned long long value = 0;
+  int runs = 0;
+  for (int time = 1; time <= 2 * kHot; ++time, ++value) {
+    lapi_cntr_t done;
+    CALL(LAPI_Setcntr(handle, &done, 0));
+    lapi_xfer_t put{};
+    put.Put.Xfer_type = LAPI_PUT_XFER;
+    put.Put.tgt = target;
+    put.Put.tgt_addr = reinterpret_cast<lapi_long_t>(&all[target]->slots[3]);
+    put.Put.org_addr = &value;
+    put.Put.len = sizeof value;
+    put.Put.tgt_cntr = reinterpret_cast<lapi_long_t>(counter_of(target));
+    put.Put.cmpl_cntr = &done;
+    put.Put.shdlr = count_handler;
+    put.Put.sinfo = &runs;
+    CALL(LAPI_Xfer(handle, &put));
+    EXPECT_EQUAL(runs, time);
+    wait_for(done, 1);
+  }
+  wait_for(own->counter, 2 * kHot);
+}
+
 // A task that watches who moves its counter is told of each.
 void statuses_are_kept() {
   CALL(LAPI_Setcntr(handle, &own->counter, 0));
@@ -388,6 +417,7 @@ int main(int count, char** arguments) {
   all_never_open = exchange(wide.never_open);
   run("layouts bring what they name", 60, layouts_bring_what_they_name);
   run("hot columns take no packets", 60, hot_columns_take_no_packets);
+  run("send handlers run once", 30, send_handlers_run_once);
   run("counters are seen by who polls", 60, [] { turns(wait_polling); });
   if (!polling) run("counters wake who sleeps", 60, [] { turns(wait_asleep); });
   if (!polling) run("who watches a counter is told of its moves", 30, statuses_are_kept);

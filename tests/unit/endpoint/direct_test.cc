@@ -45,8 +45,7 @@ class Direct : public testing::Test {
   }
   Submit put_blocks(std::uint64_t blocks) {
     StridedCursor source = words_of(source_, 3, blocks), destination = words_of(sink_, 2, blocks);
-    return job_[0].put_layout(
-        {1, &source, &destination, address(&target_), address(&origin_), address(&completion_)});
+    return job_[0].put_layout({1, &source, &destination, address(&target_), address(&origin_), address(&completion_)});
   }
   Submit get_blocks(std::uint64_t blocks) {
     StridedCursor source = words_of(source_, 3, blocks), destination = words_of(sink_, 2, blocks);
@@ -155,8 +154,8 @@ TEST_F(Direct, PiecesAreInPlaceWhenItReturns) {
 // The message of a get is as long as its source, that of a put as its shorter side.
 TEST_F(Direct, SidesOfAnyLayoutGoTogether) {
   std::iota(source_.begin(), source_.end(), static_cast<unsigned char>(1));
-  const std::uint64_t lengths[] = {3, 0, 5, 2}, addresses[] = {address(&source_[9]), 0, address(&source_[1]),
-                                                               address(&source_[9])};
+  const std::uint64_t lengths[] = {3, 0, 5, 2},
+                      addresses[] = {address(&source_[9]), 0, address(&source_[1]), address(&source_[9])};
   const std::array<unsigned char, 10> moved{10, 11, 12, 2, 3, 4, 5, 6, 10, 11};
   ListCursor pieces(PieceList::of_arrays(addresses, lengths, 8, 4));
   StridedCursor whole(address(sink_.data()), 100);
@@ -212,9 +211,8 @@ TEST_F(Direct, TargetLearnsOfPiecesThatCameByMessage) {
   job_[0].put_layout({1, &source, &pieces, 0, 0, 0});
   get_blocks(2);
   job_.settle();
-  EXPECT_EQ(memory_[1].asked_pieces,
-            (std::vector{address(&sink_[0]), address(&sink_[8]), addresses[0], addresses[1], address(&source_[0]),
-                         address(&source_[12])}));
+  EXPECT_EQ(memory_[1].asked_pieces, (std::vector{address(&sink_[0]), address(&sink_[8]), addresses[0], addresses[1],
+                                                  address(&source_[0]), address(&source_[12])}));
   EXPECT_EQ(memory_[1].asked, (std::vector{address(&target_), address(&target_)}));
   memory_[1].asked_pieces.clear();
   put_blocks(1025);
@@ -311,11 +309,14 @@ TEST_F(Direct, FencesNeedNotWaitForIt) {
   EXPECT_EQ(job_[0].fences().state(ticket), FenceState::done);
 }
 
-// Programs may rely on its having run when the counter of the answer has moved.
-TEST_F(Direct, OperationsWithSendHandlersGoByMessage) {
-  int runs = 0;
-  job_.task(0).host.on_send_completion = [&](const SendCompletion&) {
-    EXPECT_EQ(completion_, 0);
+// Programs may rely on its having run when the counter of the answer has moved, and the origin's buffers being free.
+TEST_F(Direct, SendHandlersRunBeforeTheAnswersCounterMoves) {
+  int runs = 0, changed = 0;
+  job_.task(0).host.on_send_completion = [&](const SendCompletion& completion) {
+    EXPECT_EQ(completion.target, 1u);
+    EXPECT_EQ(origin_, 1);
+    EXPECT_EQ(completion_, runs == 0 ? 0 : 1);
+    EXPECT_EQ(changed, 0);
     ++runs;
   };
   PutRequest request{1, address(sink_.data()), source_.data(), 8, 0, address(&origin_), address(&completion_)};
@@ -329,14 +330,34 @@ TEST_F(Direct, OperationsWithSendHandlersGoByMessage) {
                     .input = 5,
                     .swap_value = 0,
                     .previous = nullptr,
-                    .origin_counter = 0};
+                    .origin_counter = address(&changed)};
   change.send_handler.function = this;
-  ASSERT_EQ(job_[0].read_modify_write(change), Submit::accepted);
-  EXPECT_EQ(memory_[0].puts + memory_[0].changes, 0u);
-  job_.settle();
-  EXPECT_EQ(runs, 2);
+  EXPECT_EQ(runs, 1);
   EXPECT_EQ(completion_, 1);
+  ASSERT_EQ(job_[0].read_modify_write(change), Submit::accepted);
+  EXPECT_EQ(runs, 2);
+  EXPECT_EQ(changed, 1);
   EXPECT_EQ(word, 5u);
+  EXPECT_EQ(memory_[0].puts + memory_[0].changes, 2u);
+}
+
+// It may be begun by a handler: its own handler runs when that has returned, and those who wait are told.
+TEST_F(Direct, SendHandlersOfHandlersRunInTheNextStep) {
+  int runs = 0;
+  PutRequest request{1, address(sink_.data()), source_.data(), 8, 0, 0, address(&completion_)};
+  request.send_handler.function = this;
+  job_.task(0).host.on_send_completion = [&](const SendCompletion&) {
+    if (++runs == 1) {
+      EXPECT_EQ(job_[0].put(request), Submit::accepted);
+      EXPECT_EQ(completion_, 0);
+    }
+  };
+  ASSERT_EQ(job_[0].put(request), Submit::accepted);
+  EXPECT_EQ(runs, 1);
+  EXPECT_EQ(completion_, 1);
+  EXPECT_EQ(job_[0].progress(), 1u);
+  EXPECT_EQ(runs, 2);
+  EXPECT_EQ(completion_, 2);
 }
 
 // Who waits for one has to look at it again.
