@@ -7,17 +7,16 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "dataplane/base/copy_bytes.h"
 #include "dataplane/base/monotonic_clock.h"
 #include "dataplane/base/sanitizer_order.h"
 #include "shm/direct/demand.h"
 #include "shm/direct/neighbour_memory.h"
 #include "shm/direct/open_memory.h"
+#include "shm/direct/shared_bytes.h"
 #include "shm/direct/unattended_memory.h"
 #include "shm/direct/wanted_memory.h"
 #include "shm/shm_transport.h"
@@ -28,7 +27,11 @@ namespace {
 using direct::AccessorLine;
 using direct::ControlHeader;
 using direct::ControlMemory;
+using direct::copy_word_or_bytes;
+using direct::count_get;
+using direct::count_put;
 using direct::Entrance;
+using direct::fetch_to_write;
 using direct::NeighbourMemory;
 using direct::OpenMemory;
 using direct::UnattendedMemory;
@@ -73,41 +76,6 @@ std::optional<FileDescriptor> descriptor_of(std::uint32_t process, std::int32_t 
   return file;
 }
 
-void count(std::atomic<std::uint64_t>& counted, std::uint64_t more) {
-  counted.store(counted.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
-}
-
-void count_put(AccessorLine& line, std::uint64_t bytes) {
-  count(line.puts, 1);
-  count(line.put_bytes, bytes);
-}
-
-void count_get(AccessorLine& line, std::uint64_t bytes) {
-  count(line.gets, 1);
-  count(line.got_bytes, bytes);
-}
-
-// The line comes from another processor while the data's does: one wait instead of two.
-void fetch_to_write(const std::byte* bytes) {
-#ifdef __x86_64__
-  asm volatile("prefetchw %0" : : "m"(*bytes));  // __builtin_prefetch() makes it only where all processors have it
-#else
-  __builtin_prefetch(bytes, 1);
-#endif
-}
-
-// Words in one store or load: others may look at them at any time.
-void copy_word_or_bytes(std::byte* target, const void* source, std::size_t length) {
-  const auto* const from = static_cast<const std::byte*>(source);
-  if (length == 8) {
-    std::memcpy(target, from, 8);
-  } else if (length == 4) {
-    std::memcpy(target, from, 4);
-  } else {
-    copy_bytes(target, from, length);
-  }
-}
-
 enum class Visited : std::uint8_t {
   kDone,
   kRefused,  // the owner does not want it
@@ -117,8 +85,8 @@ enum class Visited : std::uint8_t {
 struct Neighbour {
   std::unique_ptr<NeighbourMemory> memory;       // null: not met yet
   std::unique_ptr<UnattendedMemory> unattended;  // null: not read so far
-  shm::SendQueue* queue = nullptr;          // null: not added
-  std::uint64_t era = 0;                    // the neighbour's with this task, that is sent for
+  shm::SendQueue* queue = nullptr;               // null: not added
+  std::uint64_t era = 0;                         // the neighbour's with this task, that is sent for
   std::uint32_t visits = 0, visits_seen = 0;
   std::uint32_t failures = 0;  // to get its memory, one after the other, though it offers some
   bool lost = false;           // ended, or what it offers is of no use
@@ -197,7 +165,8 @@ class ShmDirect final : public ShmDirectMemory {
   Visited visit_once(std::uint32_t index, Neighbour& neighbour, Wanted& wanted, std::uint64_t counter, Act act);
   template <typename Wanted, typename Act>
   bool visit(std::uint32_t index, Neighbour& neighbour, Wanted& wanted, std::uint64_t counter, Act act);
-  bool get_open(std::uint32_t index, Neighbour& neighbour, const MemoryRange& range, void* buffer, std::uint64_t counter);
+  bool get_open(std::uint32_t index, Neighbour& neighbour, const MemoryRange& range, void* buffer,
+                std::uint64_t counter);
   bool get_unattended(std::uint32_t index, Neighbour& neighbour, const MemoryRange& range, void* buffer);
   void wish_for(std::uint32_t index, const Neighbour& neighbour, std::uint64_t address);
 
