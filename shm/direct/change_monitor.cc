@@ -3,12 +3,39 @@
 #include <linux/userfaultfd.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
+#include "shm/direct/mapping_in_place.h"
+
 namespace openlapi::direct {
+namespace {
+
+// What the file has of these bytes, to memory that is zero. Not by pread(): sanitizers would look at that memory.
+bool read_bytes(int file, std::uint64_t offset, std::uint64_t length, std::uint64_t to) {
+  const std::uint64_t end = offset + length;
+  for (std::uint64_t at = offset; at < end;) {
+    const off_t data = lseek(file, static_cast<off_t>(at), SEEK_DATA);
+    if (data < 0 || static_cast<std::uint64_t>(data) >= end) return data >= 0 || errno == ENXIO;
+    at = static_cast<std::uint64_t>(data);
+    const off_t hole = lseek(file, data, SEEK_HOLE);
+    const std::uint64_t data_end = hole < 0 ? end : std::min(end, static_cast<std::uint64_t>(hole));
+    while (at < data_end) {
+      const long count = syscall(SYS_pread64, file, to + (at - offset), data_end - at, at);
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) return false;
+      at += static_cast<std::uint64_t>(count);
+    }
+  }
+  return true;
+}
+
+}  // namespace
 
 bool ChangeMonitor::start(const AddressRange& stack, std::string& reason) {
   events_ =
@@ -39,31 +66,87 @@ void ChangeMonitor::run() {
   for (;;) {
     if (poll(ready, 2, -1) < 0 && errno != EINTR) return;
     if (ready[1].revents != 0) return;
-    gate_.shut();
+    means_.gate.shut();
     read_events();
-    gate_.open();
+    means_.gate.open();
   }
 }
 
 // The table is locked before the thread that waits is let go: it may map other memory at the same addresses at once,
 // and have it promoted.
 void ChangeMonitor::read_events() {
-  const auto lock = table_.lock();
+  const auto lock = means_.table.lock();
   uffd_msg event;
-  while (read(events_.descriptor(), &event, sizeof event) == static_cast<ssize_t>(sizeof event)) take(event);
+  while (read(events_.descriptor(), &event, sizeof event) == static_cast<ssize_t>(sizeof event)) {
+    if (event.event == UFFD_EVENT_UNMAP) {
+      take_unmapped(event.arg.remove.start, event.arg.remove.end);
+    } else if (event.event == UFFD_EVENT_REMAP) {
+      take_moved(event.arg.remap.from, event.arg.remap.to, event.arg.remap.len);
+    }
+  }
 }
 
-// Of unmapped memory the bytes are given back. What is moved has them still: it is opened anew where it is now, when it
-// is asked for.
-void ChangeMonitor::take(const uffd_msg& event) {
-  if (event.event == UFFD_EVENT_UNMAP) {
-    table_.drop(event.arg.remove.start, event.arg.remove.end,
-                [this](std::uint64_t offset, std::uint64_t length) { file_.discard(offset, length); });
-  } else if (event.event == UFFD_EVENT_REMAP) {
-    const auto keep = [](std::uint64_t, std::uint64_t) {};
-    table_.drop(event.arg.remap.from, event.arg.remap.from + event.arg.remap.len, keep);
-    table_.drop(event.arg.remap.to, event.arg.remap.to + event.arg.remap.len, keep);
+// The bytes are given back. What the table does not have is what mappings have grown by (mremap), at one of their
+// places.
+void ChangeMonitor::take_unmapped(std::uint64_t begin, std::uint64_t end) {
+  std::uint64_t known = 0;
+  const auto discard = [&](std::uint64_t offset, std::uint64_t length) { means_.file.discard(offset, length); };
+  means_.table.drop(begin, end, [&](std::uint64_t offset, std::uint64_t length) {
+    means_.places.give_up(offset, length);
+    discard(offset, length);
+    known += length;
+  });
+  if (known == end - begin) return;
+  means_.places.give_up_all(begin, end, [&](std::uint64_t offset) {
+    if (!some_is_elsewhere_) discard(offset, end - begin);
+  });
+}
+
+void ChangeMonitor::take_moved(std::uint64_t from, std::uint64_t to, std::uint64_t length) {
+  means_.table.drop(from, from + length,
+                    [&](std::uint64_t offset, std::uint64_t bytes) { means_.places.give_up(offset, bytes); });
+  means_.table.drop(to, to + length, [](std::uint64_t, std::uint64_t) {});
+  const std::optional<Moved> moved = find_moved(from, to, length);
+  if (moved && (moved->is_left_behind || !make_private(*moved))) some_is_elsewhere_ = true;
+}
+
+// With what it has grown by meanwhile. There it shows what is behind it in the file, which is its own only if that has
+// been moved, too (by another thread, whose event comes next).
+std::optional<ChangeMonitor::Moved> ChangeMonitor::find_moved(std::uint64_t from, std::uint64_t to,
+                                                              std::uint64_t length) const {
+  std::optional<Moved> found;
+  each_mapping_of(means_.file.descriptor(), means_.mappings, [&](const Mapping& mapping) {
+    if (!mapping.contains(to)) return;
+    found = Moved{{to, mapping.end}, rights_of(mapping), mapping.offset + (to - mapping.begin), mapping.end - to};
+  });
+  if (!found) return found;
+  each_mapping_of(means_.file.descriptor(), means_.mappings, [&](const Mapping& mapping) {
+    const auto stays = [&](std::uint64_t address) {
+      return mapping.end > address && mapping.offset - mapping.begin == found->offset - from;
+    };
+    found->is_left_behind |= stays(from) && mapping.begin <= from;
+    const std::uint64_t behind = std::max(mapping.begin, from + length);
+    if (stays(behind)) found->bytes = std::min(found->bytes, behind - from);
+  });
+  return found;
+}
+
+// It gets anonymous memory in one step. Nobody uses it before its thread goes on. False: it stays as it is.
+bool ChangeMonitor::make_private(const Moved& moved) {
+  const auto& [begin, end] = moved.range;
+  const std::uint64_t length = end - begin;
+  if (!events_.unwatch(begin, end)) return false;  // or else it would wait for itself below
+  const long fresh = syscall(SYS_mmap, 0, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (fresh == -1) return false;
+  if (!read_bytes(means_.file.descriptor(), moved.offset, moved.bytes, static_cast<std::uint64_t>(fresh)) ||
+      syscall(SYS_mremap, fresh, length, length, MREMAP_MAYMOVE | MREMAP_FIXED, begin) == -1) {
+    syscall(SYS_munmap, fresh, length);
+    return false;
   }
+  if (moved.rights != (PROT_READ | PROT_WRITE)) mprotect(pointer_to(begin), length, moved.rights);
+  means_.places.give_up(moved.offset, moved.bytes);
+  means_.file.discard(moved.offset, moved.bytes);
+  return true;
 }
 
 }  // namespace openlapi::direct

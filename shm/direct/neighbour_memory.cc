@@ -3,18 +3,19 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 namespace openlapi::direct {
 
-NeighbourMemory::NeighbourMemory(ControlMemory control, std::uint32_t accessor)
-    : control_(std::move(control)), entrance_(control_, accessor) {}
+NeighbourMemory::NeighbourMemory(ControlMemory control, std::uint32_t accessor, std::uint64_t window_size)
+    : control_(std::move(control)), entrance_(control_, accessor), window_size_(window_size) {}
 
 NeighbourMemory::~NeighbourMemory() { forget(); }
 
 void NeighbourMemory::forget() {
   places_.fill(Place{});
-  for (const auto& [region, bytes] : windows_) munmap(bytes, kRegion);
+  for (const auto& [number, bytes] : windows_) munmap(bytes, window_size_);
   windows_.clear();
 }
 
@@ -31,19 +32,25 @@ bool NeighbourMemory::use_file(std::uint64_t number, FileDescriptor descriptor, 
   return true;
 }
 
-// The window on a region of the file. Null: it cannot be mapped.
-std::byte* NeighbourMemory::window(std::uint64_t region) {
-  if (const auto known = windows_.find(region); known != windows_.end()) return known->second;
-  if (windows_.size() == kMostWindows) {
+// Null: it cannot be mapped, or not of this size: then they are smaller next time.
+std::byte* NeighbourMemory::window(std::uint64_t number) {
+  if (const auto known = windows_.find(number); known != windows_.end()) return known->second;
+  if (is_full()) {
     if (entrance_.is_inside()) return nullptr;
     forget();
   }
-  void* const bytes = mmap(nullptr, kRegion, PROT_READ | PROT_WRITE, MAP_SHARED, file_.descriptor(),
-                           static_cast<off_t>(region * kRegion));
-  if (bytes == MAP_FAILED) return nullptr;
-  madvise(bytes, kRegion, MADV_DONTFORK);
-  madvise(bytes, kRegion, MADV_DONTDUMP);
-  return windows_[region] = static_cast<std::byte*>(bytes);
+  void* const bytes = mmap(nullptr, window_size_, PROT_READ | PROT_WRITE, MAP_SHARED, file_.descriptor(),
+                           static_cast<off_t>(number * window_size_));
+  if (bytes == MAP_FAILED) {
+    if (errno == ENOMEM && window_size_ > kSmallestWindow && !entrance_.is_inside()) {
+      forget();
+      window_size_ /= 2;
+    }
+    return nullptr;
+  }
+  madvise(bytes, window_size_, MADV_DONTFORK);
+  madvise(bytes, window_size_, MADV_DONTDUMP);
+  return windows_[number] = static_cast<std::byte*>(bytes);
 }
 
 // What the table says of these bytes, as far as it can be. It is true if the generation is the same before and after.
@@ -55,7 +62,7 @@ bool NeighbourMemory::read_entry(std::uint64_t address, std::uint64_t length, st
     const TableEntry& entry = header.entries[number];
     end = entry.end.load(std::memory_order_acquire);
     begin = entry.begin.load(std::memory_order_relaxed);
-    offset = entry.offset.load(std::memory_order_relaxed);
+    offset = begin + entry.distance.load(std::memory_order_relaxed);
     if (address >= begin && address < end && length <= end - address) {
       return offset < kFileSize && end - begin <= kFileSize - offset;
     }
@@ -80,13 +87,18 @@ bool NeighbourMemory::learn(std::uint64_t address, std::uint64_t length) {
   std::atomic_thread_fence(std::memory_order_acquire);
   if (now.load(std::memory_order_relaxed) != generation) return false;
   // Of the range, what is in one window.
-  const std::uint64_t at = offset + (address - begin), region = at / kRegion;
-  const std::uint64_t from = std::max(offset, region * kRegion);
-  const std::uint64_t to = std::min(offset + (end - begin), (region + 1) * kRegion);
-  if (length > to - at) return false;
-  std::byte* const bytes = window(region);
+  const std::uint64_t at = offset + (address - begin);
+  std::byte* bytes = nullptr;
+  for (std::uint64_t size = 0; bytes == nullptr && size != window_size_;) {
+    size = window_size_;
+    bytes = window(at / size);
+  }
   if (bytes == nullptr) return false;
-  places_[place_number(address)] = {generation, begin + (from - offset), to - from, bytes + from % kRegion};
+  const std::uint64_t window_begin = at / window_size_ * window_size_;
+  const std::uint64_t from = std::max(offset, window_begin);
+  const std::uint64_t to = std::min(offset + (end - begin), window_begin + window_size_);
+  if (length > to - at) return false;
+  places_[place_number(address)] = {generation, begin + (from - offset), to - from, bytes + (from - window_begin)};
   return true;
 }
 

@@ -41,8 +41,8 @@ OpenMemory::OpenMemory(const AddressRange& own, ControlMemory control, DirectFil
       file_(std::move(file)),
       gate_(control_),
       table_(control_.header()),
-      monitor_(file_, table_, gate_),
-      promoter_(file_, table_, gate_, {kept_, mappings_, most_mappings()}, monitor_.events()) {
+      monitor_({file_, places_, table_, gate_, mappings_}),
+      promoter_({file_, places_, table_, gate_, monitor_.events()}, {kept_, mappings_, most_mappings()}) {
   kept_.add(own.begin, own.end);
   control_.header().file_descriptor.store(file_.descriptor());
 }
@@ -210,6 +210,7 @@ void OpenMemory::begin_new_file() {
   std::string reason;
   file_ = DirectFile();
   file_ = DirectFile::create(reason);
+  places_ = FilePlaces();
   control_.header().file_descriptor.store(file_.descriptor());
   control_.header().file.fetch_add(1);
   if (file_.valid()) gate_.open();

@@ -87,6 +87,7 @@ class OpenMemory {
   DirectFile file_;
   Gate gate_;
   AddressTable table_;
+  FilePlaces places_;  // of file_
   ChangeMonitor monitor_;
   Promoter promoter_;
 

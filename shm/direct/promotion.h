@@ -10,6 +10,7 @@
 
 #include "shm/direct/address_table.h"
 #include "shm/direct/direct_file.h"
+#include "shm/direct/file_places.h"
 #include "shm/direct/gate.h"
 #include "shm/direct/promotable.h"
 #include "shm/direct/userfault.h"
@@ -19,7 +20,14 @@ namespace openlapi::direct {
 class Promoter {
  public:
   // `events` reports what happens to promoted memory. All outlive it.
-  Promoter(DirectFile& file, AddressTable& table, Gate& gate, const ProcessView& process, const Userfault& events);
+  struct Means {
+    DirectFile& file;
+    FilePlaces& places;
+    AddressTable& table;
+    Gate& gate;
+    const Userfault& events;
+  };
+  Promoter(const Means& means, const ProcessView& process);
 
   // False: `reason` says why nothing can be promoted here.
   bool start(std::string& reason);
@@ -39,8 +47,11 @@ class Promoter {
   }
 
  private:
-  bool has_room();
+  Refusal find_place(const AddressRange& range, std::uint64_t& offset);
+  void give_up(const AddressRange& range, std::uint64_t offset);
+  bool compact_if_full(const OpenRange& range);
   Refusal move_to_file(const AddressRange& range);
+  Refusal open_moved(std::uint64_t address, const AddressRange& range, std::uint64_t offset);
   Refusal replace(const AddressRange& range, std::uint64_t offset);
   Refusal publish(const AddressRange& range, std::uint64_t offset);
   bool copy(const AddressRange& range, std::uint64_t offset) const;
@@ -48,10 +59,11 @@ class Promoter {
   bool find_in_file(std::uint64_t address, AddressRange& range, std::uint64_t& offset) const;
 
   DirectFile& file_;
+  FilePlaces& places_;
   AddressTable& table_;
   Gate& gate_;
-  const ProcessView process_;
   const Userfault& events_;
+  const ProcessView process_;
   Userfault fault_;  // of memory that is not promoted yet
   FileDescriptor page_map_;
 };
