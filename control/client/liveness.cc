@@ -179,13 +179,30 @@ void LivenessWatch::look() {
   take_turns();
 }
 
+// False: it is still to come.
+bool LivenessWatch::take(Proof& proof) {
+  const Seen seen = look_at(proof.connection);
+  const bool is_accepted = seen == Seen::is_open || seen == Seen::closed;
+  if (is_accepted) processes_[proof.process].reached.push_back(proof.connection.address);
+  return seen != Seen::nothing;
+}
+
 void LivenessWatch::look_at_proofs() {
-  std::erase_if(proofs_, [&](Proof& proof) {
-    const Seen seen = look_at(proof.connection);
-    const bool is_accepted = seen == Seen::is_open || seen == Seen::closed;
-    if (is_accepted) processes_[proof.process].reached.push_back(proof.connection.address);
-    return seen != Seen::nothing;
-  });
+  std::erase_if(proofs_, [this](Proof& proof) { return take(proof); });
+}
+
+// These are no looks, of which a proof has only some.
+void LivenessWatch::await_reached(std::chrono::milliseconds longest) {
+  using Clock = std::chrono::steady_clock;
+  const auto is_awaited = [this](const Proof& proof) { return processes_[proof.process].reached.empty(); };
+  for (const auto end = Clock::now() + longest; std::ranges::any_of(proofs_, is_awaited);) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
+    if (left.count() <= 0) return;
+    std::vector<pollfd> answers;
+    for (const Proof& proof : proofs_) answers.push_back({proof.connection.fd.get(), POLLOUT, 0});
+    poll(answers.data(), answers.size(), static_cast<int>(left.count()));
+    std::erase_if(proofs_, [this](Proof& proof) { return events_of(proof.connection.fd.get()) != 0 && take(proof); });
+  }
 }
 
 void LivenessWatch::close(Process& process) {

@@ -4,6 +4,7 @@
 
 #include <netinet/in.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -45,6 +46,9 @@ class LivenessWatch {
   void add(std::span<const std::byte> told);
   // All were added, and live: begins to find out at which of their addresses they can be reached.
   void begin();
+  // Waits until each of those that are tried was reached, or for so long. They live until then, if they all wait for
+  // each other afterwards.
+  void await_reached(std::chrono::milliseconds longest);
   // While it is wanted a process is watched. One that is not wanted has been heard from, so it lives.
   void want(std::size_t process, bool is_wanted);
   // Takes in what has become of the connections, and makes new ones. Never blocks. Once a second or so.
@@ -86,6 +90,7 @@ class LivenessWatch {
   static void note(Process& process, Seen seen);
   static void note_answer(Process& process);
   void prove(std::size_t number);
+  bool take(Proof& proof);
   void look_at_proofs();
   void look_at(std::size_t number);
   void close(Process& process);

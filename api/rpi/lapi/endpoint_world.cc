@@ -182,7 +182,7 @@ bool EndpointWorld::open_endpoint(JoinedJob& job, Nanoseconds timeout, std::stri
     return false;
   }
   for (const PeerLink& link : links_) ends_.add(*job.bootstrap, link.process);
-  ends_.begin();
+  if (!ends_.begin(*job.bootstrap, reason)) return false;
   routes_ = std::make_unique<ContextRoutes>(opened_.bootstrap, opened_.shared_memory, opened_.shm_numbers,
                                             opened_.networks, settings_.info_level, print_notice);
   std::vector<Transport*> transports;

@@ -3,7 +3,9 @@
 #include <signal.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace openlapi::rpi {
@@ -12,6 +14,7 @@ namespace {
 
 constexpr const char* kLiveness = "rpi.lapi.liveness";
 constexpr unsigned kAtOnce = 0;
+constexpr std::chrono::seconds kLongestReach{1};  // some may be out of reach: a gate may let nobody in
 
 }  // namespace
 
@@ -30,6 +33,20 @@ void PeerEnds::add(Bootstrap& bootstrap, const WorldProcess& process) {
   if (is_here || !bootstrap.get(process.rank, kLiveness, kAtOnce, told, error)) told.clear();
   watch_.add(told);
   pids_.push_back(process.pid);
+}
+
+// Who ends later than this was reached before, by those who try it now. All know alike whether anybody has a port.
+bool PeerEnds::begin(Bootstrap& bootstrap, std::string& error) {
+  watch_.begin();
+  std::string missing;
+  std::vector<std::byte> told;
+  bool has_ports = false;
+  for (std::uint32_t rank = 0; rank < bootstrap.size() && !has_ports; ++rank) {
+    has_ports = bootstrap.get(rank, kLiveness, kAtOnce, told, missing);
+  }
+  if (!has_ports) return true;
+  watch_.await_reached(kLongestReach);
+  return bootstrap.exchange(error);
 }
 
 void PeerEnds::look() {

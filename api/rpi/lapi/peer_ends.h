@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "api/rpi/lapi/polled_world.h"
@@ -17,7 +18,8 @@ class PeerEnds {
   void publish(Bootstrap& bootstrap, bool has_others);
   // After it: the next process, by Peer.
   void add(Bootstrap& bootstrap, const WorldProcess& process);
-  void begin() { watch_.begin(); }
+  // All of the job call it, and live until all have. False: `error` says why.
+  bool begin(Bootstrap& bootstrap, std::string& error);
 
   // Those that have neither said anything lately nor left.
   void want(Peer peer, bool is_wanted) { watch_.want(peer, is_wanted); }

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -98,6 +99,27 @@ TEST_F(LivenessTest, AProcessThatEndsIsNoticed) {
   EXPECT_FALSE(watch_.has_ended(0));
   theirs_.reset();
   look_until_ended(0);
+}
+
+// Nobody has looked before.
+TEST_F(LivenessTest, SoIsOneThatEndsAsSoonAsItWasReached) {
+  add(*theirs_);
+  watch_.begin();
+  watch_.await_reached(std::chrono::minutes(1));
+  theirs_.reset();
+  look_until_ended(0);
+}
+
+TEST_F(LivenessTest, WhoCannotBeReachedIsNotWaitedForWithoutEnd) {
+  const FileDescriptor silent = listen_at("127.0.0.3", 1);
+  const std::vector<FileDescriptor> connections = make_silent(silent);
+  add(silent, {address("127.0.0.3")});
+  add(*theirs_);
+  watch_.begin();
+  watch_.await_reached(std::chrono::milliseconds(20));
+  theirs_.reset();
+  look_until_ended(1);
+  EXPECT_FALSE(watch_.has_ended(0));
 }
 
 TEST_F(LivenessTest, SoIsOneThatHasEndedBeforeItWasWanted) {
