@@ -24,6 +24,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   OPENLAPI_CHECK(address.end.token != 0 && address.end.port != 0 && address.ports != 0);
   OPENLAPI_CHECK(address.end.address != 0 && (address.end.mac[0] & 1) == 0);
+  OPENLAPI_CHECK(address.further.empty() || address.further.size() + 1 == address.ports);
+  for (const dpdk::MacAddress& mac : address.further) OPENLAPI_CHECK((mac[0] & 1) == 0 && mac != dpdk::MacAddress{});
   OPENLAPI_CHECK(address.mtu <= dpdk::kLargestMtu);
   OPENLAPI_CHECK(dpdk::packet_of(address.mtu) >= wire::kPacketHeaderSize + tuning::kSmallestRecord);
   const PeerAddress again = dpdk::encode(address);
