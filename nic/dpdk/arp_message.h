@@ -1,5 +1,6 @@
 // ARP (RFC 826): "who has this IPv4 address?" A transport answers for its own address, so that switches, bridges and
-// tools know it. It asks when it has several ports and does not know which one leads to a peer.
+// tools know it. It asks for routers alone: peers are asked by datagrams (path_message.h), which isolated ports bring,
+// too.
 #pragma once
 
 #include <array>

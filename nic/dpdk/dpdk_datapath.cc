@@ -139,9 +139,14 @@ void DpdkTransport::sort(Port& port, rte_mbuf* buffer) {
     arrivals_[arrivals_end_++] = {buffer, data, view.length, origin};
     return;
   }
-  if (view.kind == dpdk::FrameKind::arp) {
-    take_arp(port, {frame + view.tag, buffer->data_len - view.tag});
-  } else if (view.kind == dpdk::FrameKind::foreign) {
+  const std::span<const std::byte> whole(frame, buffer->data_len);
+  const bool taken = (view.kind == dpdk::FrameKind::arp && paths_.take_arp(port, whole.subspan(view.tag))) ||
+                     (view.kind == dpdk::FrameKind::path && paths_.take_message(port, whole, view));
+  if (taken) {
+    rte_pktmbuf_free(buffer);
+    return;
+  }
+  if (view.kind == dpdk::FrameKind::foreign || view.kind == dpdk::FrameKind::arp) {
     ++own_counters_.foreign_frames;
   } else {
     ++own_counters_.damaged_frames;
@@ -167,10 +172,10 @@ void DpdkTransport::tidy_up() {
   untidy_ = false;
   give_back();
   for (const auto& port : ports_) {
-    const std::uint32_t missing = kSpareBuffers - port->spares;
+    const std::uint32_t missing = Port::kSpareBuffers - port->spares;
     if (missing == 0) continue;
     rte_mbuf** const place = port->spare.data() + port->spares;
-    if (rte_pktmbuf_alloc_bulk(port->ethernet.send_pool(), place, missing) == 0) port->spares = kSpareBuffers;
+    if (rte_pktmbuf_alloc_bulk(port->ethernet.send_pool(), place, missing) == 0) port->spares = Port::kSpareBuffers;
   }
 }
 

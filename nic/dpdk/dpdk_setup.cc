@@ -54,7 +54,7 @@ dpdk::PortPreference preference_for(const DpdkConfig& config, const std::string&
           .receive_descriptors = config.receive_descriptors,
           .send_descriptors = config.send_descriptors,
           .held = config.held_packets,
-          .watched = config.link_status,
+          .watched = config.link_status || config.devices.size() > 1,
           .renewal_patience = config.renewal_patience * kMillisecond};
 }
 
@@ -202,6 +202,7 @@ bool DpdkTransport::choose_address(DpdkSetupError& error) {
     const dpdk::PortFault fault = port->ethernet.takes_only(local_.end, reason);
     if (fault != dpdk::PortFault::none) return fail(error, kind_of(fault), reason);
   }
+  publish_macs();
   return true;
 }
 
@@ -229,20 +230,9 @@ bool DpdkTransport::add_peer(PeerIndex peer, const PeerAddress& bytes, std::stri
   if (!dpdk::decode(bytes, address, error)) return false;
   const std::optional<std::uint32_t> next_hop = dpdk::next_hop_to(address.end, local_.end, config_.network, error);
   if (!next_hop) return false;
-  Remote& remote = remotes_.make(peer);
-  if (remote.added && remote.port == nullptr) --without_port_;
-  remote = {.added = true,
-            .address = address,
-            .next_hop = *next_hop,
-            .port = nullptr,
-            .header = {},
-            .max_packet = dpdk::packet_of(std::min(local_.mtu, address.mtu))};
-  ++without_port_;
-  if (remote.is_behind_router()) {
-    router_questions_ = {.wanted = true};
-  } else if (ports_.size() == 1 && address.ports == 1) {
-    set_port(remote, *ports_.front(), address.end.mac);
-  }
+  const std::uint32_t max_packet = dpdk::packet_of(std::min(local_.mtu, address.mtu));
+  paths_.add(remotes_.make(peer),
+             {.added = true, .address = std::move(address), .next_hop = *next_hop, .max_packet = max_packet});
   return true;
 }
 
@@ -258,6 +248,9 @@ std::uint64_t DpdkTransport::origin_of(PeerIndex peer) const {
 
 DpdkCounters DpdkTransport::dpdk_counters() const {
   DpdkCounters all = own_counters_;
+  all.arp_answers = paths_.counters().arp_answers;
+  all.arp_questions = paths_.counters().arp_questions;
+  all.path_questions = paths_.counters().path_questions;
   for (const auto& port : ports_) {
     all.restarts += port->ethernet.restarts();
     all.link_losses += port->ethernet.link_losses();

@@ -4,11 +4,11 @@
 // A device belongs to one task. Where the driver shares it with the kernel (a bifurcated driver), a flow rule directs
 // the frames for this task's UDP port here; without such a rule the device is not used (port_sharing.h). Usually one
 // port reaches all peers, through switches. Point-to-point ports (memif) serve one peer each: then a transport has
-// several ports, and finds out by ARP which of them leads to a peer.
+// several ports, and finds out which of them leads to a peer (path_search.h).
 // Unreliable: frames that the task does not take in time are lost. A port whose link is down loses what is sent, except
 // in the first seconds, when packets wait for the link. So does one that is reset (ethernet_port.h), and one that is
-// gone for good. Reading order: dpdk_datapath.cc, dpdk_upkeep.cc, ethernet_frame.h, ethernet_port.h, dpdk_setup.cc,
-// dpdk_environment.h.
+// gone for good. Reading order: dpdk_datapath.cc, dpdk_upkeep.cc, path_search.h, ethernet_frame.h, ethernet_port.h,
+// dpdk_setup.cc, dpdk_environment.h.
 #pragma once
 
 #include <array>
@@ -20,13 +20,13 @@
 
 #include "dataplane/transport/remote_table.h"
 #include "dataplane/transport/transport.h"
-#include "nic/dpdk/arp_message.h"
 #include "nic/dpdk/arrival_wake.h"
 #include "nic/dpdk/dpdk_address.h"
 #include "nic/dpdk/ethernet_frame.h"
 #include "nic/dpdk/ethernet_port.h"
 #include "nic/dpdk/held_port.h"
 #include "nic/dpdk/own_network.h"
+#include "nic/dpdk/path_search.h"
 #include "nic/dpdk/used_address.h"
 
 namespace openlapi {
@@ -63,6 +63,7 @@ struct DpdkCounters {
   std::uint64_t damaged_frames = 0;  // for this transport, but malformed
   std::uint64_t arp_answers = 0;     // that it gave
   std::uint64_t arp_questions = 0;   // that it asked
+  std::uint64_t path_questions = 0;  // the same, of peers: path_search.h
   std::uint64_t restarts = 0;        // of ports whose link was down
   std::uint64_t link_losses = 0;
   std::uint64_t renewals = 0;  // of ports whose driver wanted to be reset
@@ -106,29 +107,8 @@ class DpdkTransport final : public Transport,
   friend std::unique_ptr<DpdkTransport> open_dpdk_transport(const DpdkConfig&, DpdkSetupError&);
   static constexpr std::uint32_t kMaxBurst = 32;   // frames; some drivers give none to whoever asks for fewer
   static constexpr std::size_t kMostReleased = 8;  // buffers that may wait before they go back to their pool
-  static constexpr std::uint32_t kSpareBuffers = 4;
-
-  struct Port {
-    dpdk::EthernetPort ethernet;
-    dpdk::FrameEnd own;
-    bool full = false;                             // it had no room at the last attempt to send
-    std::array<rte_mbuf*, kSpareBuffers> spare{};  // from the port's send pool, for the next packets
-    std::uint32_t spares = 0;
-  };
-  struct Remote {
-    bool added = false;
-    dpdk::Address address;
-    std::uint32_t next_hop = 0;  // IPv4: itself, or the router before it
-    dpdk::MacAddress next_mac{};  // of it, when `port` is known
-    Port* port = nullptr;  // null: not known yet which port leads there
-    dpdk::FrameHeader header;
-    std::uint32_t max_packet = 0;
-    std::uint64_t lost_from = 0;  // time in ns; until then packets wait for `port` to be found; 0: none has waited yet
-    std::uint64_t ends = 0;       // EthernetPort::ends() of `port` when it was found
-
-    bool is_waited_for(std::uint64_t now) const { return now < lost_from; }
-    bool is_behind_router() const { return next_hop != address.end.address; }
-  };
+  using Port = dpdk::Port;
+  using Remote = dpdk::Remote;
   struct Arrival {
     rte_mbuf* buffer;
     std::byte* data;
@@ -179,19 +159,11 @@ class DpdkTransport final : public Transport,
   }
   void upkeep();
   void look_after(Port& port);
-  // A port with an interface of the kernel may get another hardware address, and a virtual function while it is reset.
-  bool may_move() const { return ports_.size() == 1 && !ports_[0]->ethernet.in_memory(); }
-  void follow_interface();
+  bool may_move() const;
+  void follow_interfaces();
   void take_mac(Port& port);
+  void publish_macs();
   void greet(Port& port);
-  void take_arp(Port& port, std::span<const std::byte> frame);
-  void set_port(Remote& remote, Port& port, const dpdk::MacAddress& mac);
-  void ask_for_peers();
-  void ask_for_router();
-  void ask_for(std::uint32_t next_hop);
-  enum class Source : std::uint8_t { answer, hearsay };
-  void found(std::uint32_t next_hop, Port& port, const dpdk::MacAddress& mac, Source source);
-  void send_arp(Port& port, const dpdk::ArpFrame& frame);
 
   DpdkConfig config_;
   TransportLimits limits_{};
@@ -199,16 +171,11 @@ class DpdkTransport final : public Transport,
   dpdk::UsedAddress used_address_;
   dpdk::HeldPort held_port_;  // the UDP port of local_, held as long as the transport exists
   std::vector<std::unique_ptr<Port>> ports_;
-  RemoteTable<Remote> remotes_;   // by peer
-  std::size_t without_port_ = 0;  // peers of which it is not known which port leads there
-  std::size_t next_port_ = 0;     // the next one to poll
-  std::uint64_t upkeep_at_ = 0;   // ticks of the processor's clock
-  std::uint64_t now_ = 0;         // nanoseconds, of the latest upkeep
-  std::uint64_t question_at_ = 0;
-  struct RouterQuestions {
-    bool wanted = false;   // there are peers behind it
-    std::uint64_t at = 0;  // the next one
-  } router_questions_;
+  RemoteTable<Remote> remotes_;  // by peer
+  dpdk::PathSearch paths_{config_.marks, config_.network, ports_, remotes_};
+  std::size_t next_port_ = 0;    // the next one to poll
+  std::uint64_t upkeep_at_ = 0;  // ticks of the processor's clock
+  std::uint64_t now_ = 0;        // nanoseconds, of the latest upkeep
   std::uint64_t next_follow_ = 0;
   std::uint64_t next_timers_ = 0;
   std::uint64_t patience_ends_ = 0;

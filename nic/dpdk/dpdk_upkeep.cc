@@ -1,12 +1,8 @@
-// What is seldom: links, full ports, ARP.
+// What is seldom: links, full ports, other hardware addresses.
 #include <rte_cycles.h>
-#include <rte_ethdev.h>
-#include <rte_mbuf.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
-#include <optional>
 
 #include "dataplane/base/cancellation.h"
 #include "dataplane/base/clock.h"
@@ -19,24 +15,12 @@ namespace openlapi {
 namespace {
 
 constexpr std::uint64_t kUpkeepsPerSecond = 1000;
-constexpr std::uint64_t kBetweenQuestions = 5 * kMillisecond;
-constexpr std::uint64_t kBetweenReminders = 10 * kSecond;
 constexpr std::uint64_t kBetweenTimers = 250 * kMillisecond;
 constexpr std::uint64_t kBetweenFollows = 100 * kMillisecond;  // each asks the kernel
 
 std::uint64_t nanoseconds(std::uint64_t ticks) {
   const std::uint64_t rate = rte_get_tsc_hz();
   return ticks / rate * 1'000'000'000 + ticks % rate * 1'000'000'000 / rate;
-}
-
-// An isolated port brings no answers to questions: the kernel has them, or is made to ask.
-std::optional<dpdk::MacAddress> known_to_kernel(const dpdk::EthernetPort& port, std::uint32_t next_hop) {
-  const std::string& interface = port.network_interface();
-  if (!port.up() || !port.isolated() || interface.empty()) return std::nullopt;
-  const CancellationOff off;
-  const auto mac = dpdk::neighbour_mac(interface, next_hop);
-  if (!mac) dpdk::look_for_neighbour(interface, next_hop);
-  return mac;
 }
 
 // Peers are reached over other ports, or given up when their time is over.
@@ -55,7 +39,7 @@ std::size_t DpdkTransport::send_hindered(Remote& remote, std::span<const Outgoin
     if (first_arrival_ == arrivals_end_) take_arrivals();
     if (remote.port == nullptr && remote.lost_from == 0) {
       remote.lost_from = now_ + config_.link_patience * kMillisecond;
-      router_questions_.at = std::min(router_questions_.at, now_);
+      paths_.hurry(now_);
     }
     if (remote.port == nullptr) return remote.is_waited_for(now_) ? refuse() : lose(packets.size());
   }
@@ -80,13 +64,9 @@ void DpdkTransport::upkeep() {
   for (const auto& port : ports_) look_after(*port);
   if (now_ >= next_follow_) {
     next_follow_ = now_ + kBetweenFollows;
-    follow_interface();
+    follow_interfaces();
   }
-  if (without_port_ != 0 && now_ >= question_at_) {
-    question_at_ = now_ + kBetweenQuestions;
-    ask_for_peers();
-  }
-  if (router_questions_.wanted && now_ >= router_questions_.at) ask_for_router();
+  paths_.go_on(now_);
 }
 
 // Who sleeps on a port's interrupts stops doing so before it is reset.
@@ -105,27 +85,43 @@ void DpdkTransport::look_after(Port& port) {
     }
   }
   if (was_up != ethernet.up()) link_changes_.fetch_add(1, std::memory_order_release);
+  if (was_up && !ethernet.up()) paths_.port_went_down(port);
   if (!was_up && ethernet.up()) greet(port);
 }
 
-// A new hardware address. The IPv4 address stays, whatever the interface's is: it is the transport's own. Of several
-// ports peers know the first one's address alone, and ask for the others'.
-void DpdkTransport::follow_interface() {
+// A port with an interface of the kernel may get another hardware address, and a virtual function while it is reset.
+bool DpdkTransport::may_move() const {
+  return std::ranges::any_of(ports_, [](const auto& port) { return !port->ethernet.in_memory(); });
+}
+
+// A new hardware address. The IPv4 address stays, whatever the interface's is: it is the transport's own.
+void DpdkTransport::follow_interfaces() {
+  if (!may_move()) return;
   const CancellationOff off;
-  if (ports_[0]->ethernet.away() || !may_move() || !ports_[0]->ethernet.renew_mac()) return;
-  Port& port = *ports_[0];
-  take_mac(port);
-  if (port.ethernet.up()) greet(port);
+  for (const auto& port : ports_) {
+    if (port->ethernet.away() || !port->ethernet.renew_mac()) continue;
+    take_mac(*port);
+    if (port->ethernet.up()) greet(*port);
+  }
 }
 
 void DpdkTransport::take_mac(Port& port) {
   if (port.own.mac == port.ethernet.mac()) return;
   port.own.mac = port.ethernet.mac();
-  if (ports_.size() == 1) local_.end.mac = port.own.mac;
+  publish_macs();
   remotes_.for_each([&](Remote& remote) {
-    if (remote.port == &port || ports_.size() == 1) remote.header.come_from(port.own.mac);
+    if (remote.port == &port) remote.header.come_from(port.own.mac);
   });
+  paths_.ask_all();
   link_changes_.fetch_add(1, std::memory_order_release);
+}
+
+// Ports in memory are asked by those alone whom they lead to, and keep their addresses.
+void DpdkTransport::publish_macs() {
+  local_.end.mac = ports_.front()->own.mac;
+  local_.further.clear();
+  if (ports_.size() - 1 > dpdk::kMostFurtherPorts || !may_move()) return;
+  for (std::size_t i = 1; i < ports_.size(); ++i) local_.further.push_back(ports_[i]->own.mac);
 }
 
 void DpdkTransport::look() {
@@ -145,98 +141,13 @@ bool DpdkTransport::has_link() const {
   });
 }
 
-// The port has come up.
+// The port has come up, or has another hardware address.
 void DpdkTransport::greet(Port& port) {
-  // A bridge that has not seen a port yet floods what is for it: into the queues of all others.
-  send_arp(port, dpdk::make_arp_question(port.own, port.own.address));
+  paths_.greet(port);
   // A memif server can send only when its client has made room, which is when it looks for the first time.
   if (first_arrival_ != arrivals_end_) return;
   for (std::size_t i = 0; i < ports_.size() && !take_arrivals(); ++i) {
   }
-}
-
-void DpdkTransport::take_arp(Port& port, std::span<const std::byte> frame) {
-  dpdk::ArpMessage message;
-  if (!dpdk::parse_arp_frame(frame, message)) {
-    ++own_counters_.foreign_frames;
-    return;
-  }
-  if (message.request && message.target_address == port.own.address) {
-    send_arp(port, dpdk::make_arp_answer(port.own, message));
-    ++own_counters_.arp_answers;
-  }
-  const bool answers = !message.request && message.target_address == port.own.address;
-  found(message.sender_address, port, message.sender_mac, answers ? Source::answer : Source::hearsay);
-}
-
-// What leads to peers that are without a port; or a router that has another hardware address now, if it says so itself:
-// anybody's broadcast, and another VLAN's, only makes this end ask.
-void DpdkTransport::found(std::uint32_t next_hop, Port& port, const dpdk::MacAddress& mac, Source source) {
-  const bool is_router = next_hop == config_.network.gateway && next_hop != 0;
-  if (without_port_ == 0 && !is_router) return;
-  remotes_.for_each([&](Remote& remote) {
-    if (!remote.added || remote.next_hop != next_hop) return;
-    if (remote.port == nullptr) set_port(remote, port, mac);
-    if (remote.port != &port || !remote.is_behind_router() || remote.next_mac == mac) return;
-    if (source == Source::answer) {
-      set_port(remote, port, mac);
-    } else {
-      router_questions_.at = std::min(router_questions_.at, now_ + kBetweenQuestions);
-    }
-  });
-}
-
-void DpdkTransport::set_port(Remote& remote, Port& port, const dpdk::MacAddress& mac) {
-  dpdk::FrameEnd end = remote.address.end;
-  end.mac = mac;
-  if (remote.port == nullptr) --without_port_;
-  remote.port = &port;
-  remote.next_mac = mac;
-  remote.ends = port.ethernet.ends();
-  remote.header = dpdk::FrameHeader(port.own, end, port.ethernet.sums(), config_.marks);
-}
-
-void DpdkTransport::ask_for_peers() {
-  remotes_.for_each([&](const Remote& remote) {
-    if (remote.added && remote.port == nullptr && !remote.is_behind_router()) ask_for(remote.next_hop);
-  });
-}
-
-// One question for all peers behind it, and now and then one more: another router may have taken over.
-void DpdkTransport::ask_for_router() {
-  std::uint64_t pause = kBetweenReminders;
-  remotes_.for_each([&](const Remote& remote) {
-    if (!remote.added || remote.port != nullptr || !remote.is_behind_router()) return;
-    pause = std::min(pause, remote.is_waited_for(now_) ? kBetweenQuestions : kSecond);
-  });
-  router_questions_.at = now_ + pause;
-  ask_for(config_.network.gateway);
-  for (const auto& port : ports_) {
-    if (const auto mac = known_to_kernel(port->ethernet, config_.network.gateway)) {
-      found(config_.network.gateway, *port, *mac, Source::answer);
-    }
-  }
-}
-
-void DpdkTransport::ask_for(std::uint32_t next_hop) {
-  for (const auto& port : ports_) {
-    if (!port->ethernet.up()) continue;
-    send_arp(*port, dpdk::make_arp_question(port->own, next_hop));
-    ++own_counters_.arp_questions;
-  }
-}
-
-// Lost when the port has no room: whoever asked asks again.
-void DpdkTransport::send_arp(Port& port, const dpdk::ArpFrame& frame) {
-  rte_mbuf* buffer = rte_pktmbuf_alloc(port.ethernet.send_pool());
-  if (buffer == nullptr) return;
-  const std::size_t tag = config_.marks.tag ? dpdk::kTagLength : 0;
-  auto* const bytes = rte_pktmbuf_mtod(buffer, std::byte*);
-  std::memcpy(bytes + tag, frame.data(), frame.size());
-  if (tag != 0) dpdk::insert_tag(bytes, *config_.marks.tag);
-  buffer->data_len = static_cast<std::uint16_t>(tag + frame.size());
-  buffer->pkt_len = buffer->data_len;
-  if (!port.ethernet.pollable() || port.ethernet.send({&buffer, 1}) == 0) rte_pktmbuf_free(buffer);
 }
 
 }  // namespace openlapi

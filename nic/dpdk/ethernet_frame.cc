@@ -31,8 +31,8 @@ constexpr std::size_t kUdp = kIp + kIpHeader;
 constexpr std::size_t kUdpTo = kUdp + 2;
 constexpr std::size_t kUdpLength = kUdp + 4;
 constexpr std::size_t kUdpChecksum = kUdp + 6;
-constexpr std::size_t kMark = kUdp + kUdpHeader;
 constexpr std::size_t kToken = kMark + 2;
+static_assert(kMark == kUdp + kUdpHeader);
 static_assert(kMark + kOwnHeader == kHeaderLength);
 
 bool udp_checksum_holds(const std::byte* datagram, std::uint32_t length) {
@@ -42,7 +42,7 @@ bool udp_checksum_holds(const std::byte* datagram, std::uint32_t length) {
   return fold(sum) == 0xffff;
 }
 
-// An IPv4 packet of `room` bytes at most that has this end's hardware address.
+// An IPv4 packet of `room` bytes at most that has this end's hardware address, or everybody's.
 FrameView parse_ipv4(const std::byte* frame, std::size_t room, const FrameEnd& own, AdapterVerdict verdict) {
   const std::byte* const datagram = frame + kIp;
   if (room < kIpHeader) return {FrameKind::damaged};
@@ -54,20 +54,23 @@ FrameView parse_ipv4(const std::byte* frame, std::size_t room, const FrameEnd& o
   if (length > room || length < kIpHeader + kUdpHeader) return {FrameKind::damaged};
   if (load16(frame + kUdpTo) != own.port) return {};
   if (load16(frame + kUdpLength) != length - kIpHeader) return {FrameKind::damaged};
-  if (length < kHeaderInDatagram || load16(frame + kMark) != kFrameMark || load32(frame + kToken) != own.token) {
-    return {};
-  }
+  if (length < kHeaderInDatagram || load32(frame + kToken) != own.token) return {};
+  const std::uint16_t mark = load16(frame + kMark);
+  if (mark != kFrameMark && mark != kPathMark) return {};
   if (!verdict.udp_good && load16(frame + kUdpChecksum) != 0 && !udp_checksum_holds(datagram, length)) {
     return {FrameKind::damaged};
   }
-  return {FrameKind::packet, length - kHeaderInDatagram};
+  return {mark == kFrameMark ? FrameKind::packet : FrameKind::path, length - kHeaderInDatagram};
 }
 
 // What follows the hardware addresses and a tag, read as if the frame began kEtherType before it.
 FrameView parse_content(std::span<const std::byte> frame, const FrameEnd& own, bool mine, bool everybodys,
                         AdapterVerdict verdict) {
   const std::uint16_t type = load16(frame.data() + kEtherType);
-  if (type == kTypeIpv4 && mine) return parse_ipv4(frame.data(), frame.size() - kEthernetHeader, own, verdict);
+  if (type == kTypeIpv4 && (mine || everybodys)) {
+    const FrameView view = parse_ipv4(frame.data(), frame.size() - kEthernetHeader, own, verdict);
+    return mine || view.kind == FrameKind::path ? view : FrameView{};
+  }
   return {type == kTypeArp && (mine || everybodys) ? FrameKind::arp : FrameKind::foreign};
 }
 
@@ -85,6 +88,13 @@ std::string ipv4_to_text(std::uint32_t address) {
 }
 
 std::uint64_t origin_of(const std::byte* frame) { return origin_of(load32(frame + kIpFrom)); }
+
+// The hardware addresses are before the tag.
+FrameEnd sender_of(const std::byte* frame, std::size_t tag) {
+  FrameEnd sender{.address = load32(frame + tag + kIpFrom), .port = load16(frame + tag + kUdp)};
+  std::memcpy(sender.mac.data(), frame + kSource, sender.mac.size());
+  return sender;
+}
 
 std::uint64_t sum_words(std::span<const std::byte> bytes) {
   std::uint64_t sum = 0;

@@ -5,7 +5,7 @@
 //   0       14     Ethernet: destination, source, type 0x0800
 //   14      20     IPv4: no options, never fragmented (DF), identification 0, time to live 64, protocol 17
 //   34      8      UDP; checksum 0 (none) unless the adapter fills it in
-//   42      2      kFrameMark
+//   42      2      kFrameMark; kPathMark: no packet follows, path_message.h says what
 //   44      4      the receiver's token, a random number that only its address tells
 //   48             the packet; frames below 60 bytes are padded with zeros
 //
@@ -52,6 +52,8 @@ inline constexpr std::size_t kEtherType = 12;      // offset in the frame
 inline constexpr std::size_t kHeaderLength = 48;   // all that precedes the packet
 inline constexpr std::size_t kShortestFrame = 60;  // without the checksum (FCS), which the adapter adds
 inline constexpr std::uint16_t kFrameMark = 0x4c31;
+inline constexpr std::uint16_t kPathMark = 0x4c32;                                   // path_message.h
+inline constexpr std::size_t kMark = 42;                                             // offset in the frame
 inline constexpr std::uint32_t kHeaderInDatagram = kHeaderLength - kEthernetHeader;  // bytes of an IP packet
 static_assert(kHeaderLength % 8 == 0);
 
@@ -87,6 +89,7 @@ void insert_tag(std::byte* frame, std::uint16_t tag);
 
 enum class FrameKind : std::uint8_t {
   packet,   // for this end
+  path,     // for this end: path_message.h
   arp,      // for this end or everybody; arp_message.h
   foreign,  // anybody else's
   damaged,  // meant for this end, but wrong in itself
@@ -94,7 +97,7 @@ enum class FrameKind : std::uint8_t {
 
 struct FrameView {
   FrameKind kind = FrameKind::foreign;
-  std::uint32_t length = 0;  // of a packet, which begins at kHeaderLength + tag
+  std::uint32_t length = 0;  // of a packet, or a message of that kind, which begins at kHeaderLength + tag
   std::size_t tag = 0;       // bytes that a tag takes: what follows it begins so much later than in other frames
 };
 
@@ -103,6 +106,9 @@ struct AdapterVerdict {
   bool udp_good = false;  // UDP's checksum was present and right
   bool ip_good = false;   // the IP header is intact
 };
+
+// Where a frame comes from that parse_frame() calls a packet or path, with a tag of so many bytes; without a token.
+FrameEnd sender_of(const std::byte* frame, std::size_t tag);
 
 // Classifies a frame that arrived at `own`; bytes after the datagram are padding.
 FrameView parse_frame(std::span<const std::byte> frame, const FrameEnd& own, AdapterVerdict verdict = {});
