@@ -14,12 +14,17 @@ inline constexpr std::string_view kPagingNever = "no";
 inline constexpr std::string_view kPagingAlways = "yes";
 inline constexpr std::string_view kPagingChoices[] = {"auto", kPagingNever, kPagingAlways};
 
+inline constexpr std::string_view kRingsNever = "no";
+inline constexpr std::string_view kRingsAlways = "yes";
+inline constexpr std::string_view kRingsChoices[] = {"auto", kRingsNever, kRingsAlways};
+
 inline constexpr std::string_view kPacketsVariable = "OPENLAPI_VERBS_PACKETS";
 inline constexpr std::string_view kPartitionVariable = "OPENLAPI_VERBS_PKEY";
 inline constexpr std::string_view kServiceLevelVariable = "OPENLAPI_VERBS_SERVICE_LEVEL";
 inline constexpr std::string_view kTrafficClassVariable = "OPENLAPI_VERBS_TRAFFIC_CLASS";
 inline constexpr std::string_view kGidPrefixVariable = "OPENLAPI_VERBS_GID_PREFIX";
 inline constexpr std::string_view kVlanVariable = "OPENLAPI_VERBS_VLAN";
+inline constexpr std::string_view kRingsVariable = "OPENLAPI_VERBS_RINGS";
 inline constexpr std::string_view kPagingVariable = "OPENLAPI_VERBS_ON_DEMAND_PAGING";
 inline constexpr ModuleVariable kVariables[] = {
     {.name = kPagingVariable,
@@ -28,6 +33,10 @@ inline constexpr ModuleVariable kVariables[] = {
     {.name = kPacketsVariable,
      .meaning = "packets over RDMA: ud as datagrams, rc through connections, auto connects to peers that are sent much",
      .words = kPacketServices},
+    {.name = kRingsVariable,
+     .meaning =
+         "short packets of busy peers written into memory: auto over adapters that place bytes in order, yes any",
+     .words = kRingsChoices},
     {.name = kPartitionVariable,
      .meaning = "the partition of InfiniBand that packets are sent in, by its P_Key",
      .text = "a hexadecimal number from 0x1 to 0xffff (its highest bit, membership, does not count)",

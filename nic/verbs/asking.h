@@ -17,6 +17,10 @@ struct Asking {
 inline constexpr Asking kAskingOfAdapters{.first = 32, .again = 1024};
 inline constexpr Asking kAskingOfSoftware{.first = 1024, .again = 1024};
 
+// After so many more, which fit into its slots, a ring is asked for behind a connection (ring_to_peer.h): it takes a
+// place among few at the peer, who looks at it in every poll.
+constexpr std::uint32_t ring_after(const Asking& asking) { return 8 * asking.first; }
+
 // `wanted`: packets; 0: nobody has said.
 constexpr Asking asking_of(std::uint32_t wanted, bool software) {
   if (wanted != 0) return {wanted, wanted};

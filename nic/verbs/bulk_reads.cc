@@ -139,6 +139,7 @@ bool BulkReads::open(ibv_context& context, ibv_comp_channel& channel, const Port
               .place = place,
               .reads = static_cast<std::uint8_t>(std::min<std::uint32_t>(pieces, static_cast<unsigned>(at_a_time))),
               .queue_length = pieces,
+              .rights = IBV_ACCESS_REMOTE_READ,
               .destruction = domains_.have_locks() ? &destruction_ : nullptr};
   longest_piece_ = attributes.max_msg_sz;
   return completions_ != nullptr;

@@ -12,7 +12,31 @@ constexpr std::uint8_t kMessageVersion = 1;
 constexpr std::size_t kAddress = 24;
 constexpr std::uint32_t kMost24Bits = 0xffffff;
 
+constexpr std::uint8_t kLastKind = 7;
+
 static_assert(kAddress + kAddressLength == kConnectionMessageLength);
+
+bool decode_ring(std::span<const std::byte> bytes, ConnectionMessage& message) {
+  const auto number = std::to_integer<std::uint8_t>(bytes[2]);
+  message.ring = number >> 1;
+  message.checked = (number & 1) != 0;
+  message.place = {.address = load_little<std::uint64_t>(&bytes[8]), .key = load_little<std::uint32_t>(&bytes[4])};
+  if (message.purpose != ConnectionMessage::Purpose::packets || message.ring >= kRingsOfConnection) return false;
+  if (message.checked && message.kind != ConnectionMessage::Kind::ring_grant) return false;
+  if (message.kind == ConnectionMessage::Kind::ring_refuse) return message.place.address == 0 && message.place.key == 0;
+  return message.place.address != 0 && message.place.address % 8 == 0;
+}
+
+bool decode_connection(std::span<const std::byte> bytes, ConnectionMessage& message) {
+  if (load_little<std::uint32_t>(&bytes[12]) != 0) return false;
+  message.reads = std::to_integer<std::uint8_t>(bytes[2]);
+  message.queue_pair = load_little<std::uint32_t>(&bytes[4]);
+  message.first_packet = load_little<std::uint32_t>(&bytes[8]);
+  if (message.queue_pair > kMost24Bits || message.first_packet > kMost24Bits) return false;
+  const bool connects =
+      message.kind == ConnectionMessage::Kind::request || message.kind == ConnectionMessage::Kind::accept;
+  return !connects || (message.queue_pair >= 2 && message.reads != 0);
+}
 
 }  // namespace
 
@@ -20,10 +44,16 @@ std::array<std::byte, kConnectionMessageLength> encode(const ConnectionMessage& 
   std::array<std::byte, kConnectionMessageLength> bytes{};
   bytes[0] = std::byte{kMessageVersion};
   bytes[1] = static_cast<std::byte>(message.kind);
-  bytes[2] = static_cast<std::byte>(message.reads);
   bytes[3] = static_cast<std::byte>(message.purpose);
-  store_little(&bytes[4], message.queue_pair);
-  store_little(&bytes[8], message.first_packet);
+  if (message.is_of_ring()) {
+    bytes[2] = static_cast<std::byte>(message.ring << 1 | (message.checked ? 1 : 0));
+    store_little(&bytes[4], message.place.key);
+    store_little(&bytes[8], message.place.address);
+  } else {
+    bytes[2] = static_cast<std::byte>(message.reads);
+    store_little(&bytes[4], message.queue_pair);
+    store_little(&bytes[8], message.first_packet);
+  }
   store_little(&bytes[16], message.connection);
   const PeerAddress address = encode(message.address);
   std::copy_n(address.bytes.begin(), kAddressLength, bytes.begin() + kAddress);
@@ -34,17 +64,12 @@ bool decode(std::span<const std::byte> bytes, ConnectionMessage& message) {
   if (bytes.size() != kConnectionMessageLength || bytes[0] != std::byte{kMessageVersion}) return false;
   const auto kind = std::to_integer<std::uint8_t>(bytes[1]);
   const auto purpose = std::to_integer<std::uint8_t>(bytes[3]);
-  if (kind < 1 || kind > 4 || purpose > 1 || load_little<std::uint32_t>(&bytes[12]) != 0) return false;
+  if (kind < 1 || kind > kLastKind || purpose > 1) return false;
+  message = {};
   message.kind = static_cast<ConnectionMessage::Kind>(kind);
   message.purpose = static_cast<ConnectionMessage::Purpose>(purpose);
-  message.reads = std::to_integer<std::uint8_t>(bytes[2]);
-  message.queue_pair = load_little<std::uint32_t>(&bytes[4]);
-  message.first_packet = load_little<std::uint32_t>(&bytes[8]);
   message.connection = load_little<std::uint64_t>(&bytes[16]);
-  if (message.queue_pair > kMost24Bits || message.first_packet > kMost24Bits) return false;
-  const bool connects =
-      message.kind == ConnectionMessage::Kind::request || message.kind == ConnectionMessage::Kind::accept;
-  if (connects && (message.queue_pair < 2 || message.reads == 0)) return false;
+  if (!(message.is_of_ring() ? decode_ring(bytes, message) : decode_connection(bytes, message))) return false;
   PeerAddress address;
   address.length = kAddressLength;
   std::copy_n(bytes.begin() + kAddress, kAddressLength, address.bytes.begin());

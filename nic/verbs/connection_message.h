@@ -3,7 +3,7 @@
 //
 //   offset  bytes  (numbers are little-endian)
 //   0       1      version, 1
-//   1       1      kind: 1 request, 2 accept, 3 refuse, 4 close
+//   1       1      kind: 1 request, 2 accept, 3 refuse, 4 close; of a ring in memory 5 request, 6 grant, 7 refuse
 //   2       1      most reads at a time: wanted (request), granted (accept); 1 for packets
 //   3       1      purpose: 0 reads, 1 packets
 //   4       4      number of the sender's reliable queue pair, 24 bits
@@ -11,6 +11,12 @@
 //   12      4      zero
 //   16      8      number of the connection, by which the requester knows it
 //   24      32     the sender's address (verbs_address.h)
+//
+// The messages of a ring (ring_slots.h) are for packets (purpose 1), and have in the places of the same length:
+//
+//   2       1      which ring of the connection, 0 to 31, twice; and 1 more in a grant if slots have a hash
+//   4       4      remote key of that memory: the asker's words (request), the slots (grant); 0 in a refusal
+//   8       8      its address, a multiple of 8; 0 in a refusal
 #pragma once
 
 #include <array>
@@ -18,6 +24,7 @@
 #include <cstdint>
 #include <span>
 
+#include "nic/verbs/ring_control.h"
 #include "nic/verbs/verbs_address.h"
 
 namespace openlapi::verbs {
@@ -26,7 +33,15 @@ inline constexpr std::uint32_t kConnectionImmediate = 0x6c617069;
 inline constexpr std::size_t kConnectionMessageLength = 56;
 
 struct ConnectionMessage {
-  enum class Kind : std::uint8_t { request = 1, accept = 2, refuse = 3, close = 4 };
+  enum class Kind : std::uint8_t {
+    request = 1,
+    accept = 2,
+    refuse = 3,
+    close = 4,
+    ring_request = 5,
+    ring_grant = 6,
+    ring_refuse = 7
+  };
   enum class Purpose : std::uint8_t { reads = 0, packets = 1 };
   Kind kind = Kind::request;
   Purpose purpose = Purpose::reads;
@@ -35,6 +50,12 @@ struct ConnectionMessage {
   std::uint32_t first_packet = 0;
   std::uint64_t connection = 0;
   Address address;
+  // Of a ring's messages; these have no reads, queue pair and first packet.
+  std::uint8_t ring = 0;
+  bool checked = false;
+  RingPlace place{};
+
+  constexpr bool is_of_ring() const { return kind >= Kind::ring_request; }
 };
 
 std::array<std::byte, kConnectionMessageLength> encode(const ConnectionMessage& message);

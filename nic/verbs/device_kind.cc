@@ -15,4 +15,12 @@ bool is_software(const ibv_device& device, const ibv_device_attr& attributes) {
   return !missing && place.starts_with("/sys/devices/virtual/");
 }
 
+// Numbers of PCI devices from ConnectX-3 on, and of BlueField.
+bool writes_in_order(const ibv_device& device, const ibv_device_attr& attributes) {
+  constexpr std::uint32_t kMellanox = 0x02c9;
+  const std::uint32_t part = attributes.vendor_part_id;
+  const bool known = (part >= 0x1003 && part <= 0x10ff) || (part >= 0xa2d2 && part <= 0xa2ff);
+  return attributes.vendor_id == kMellanox && known && !is_software(device, attributes);
+}
+
 }  // namespace openlapi::verbs

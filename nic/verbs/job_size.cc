@@ -19,7 +19,9 @@ ConnectionBounds connection_bounds(const JobSize& job, std::uint32_t queue_pairs
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(bound, bound * share / all));
   };
   const std::uint32_t of_node = std::max(kPacketConnectionsOfNode / local, 1u);
-  return {.packets = std::min(in_proportion(kPacketConnections), of_node), .bulk = in_proportion(kBulkConnections)};
+  const std::uint32_t packets = std::min(in_proportion(kPacketConnections), of_node);
+  const std::uint32_t rings = std::min({kPacketRings, std::max(kPacketRingsOfNode / local, 1u), 2 * packets});
+  return {.packets = packets, .bulk = in_proportion(kBulkConnections), .rings = rings};
 }
 
 }  // namespace openlapi::verbs

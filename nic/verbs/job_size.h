@@ -21,6 +21,8 @@ inline constexpr std::uint32_t kReceiveSlotsOfNode =
 inline constexpr std::uint32_t kPacketConnections = 64;          // of a task, to send through
 inline constexpr std::uint32_t kPacketConnectionsOfNode = 4096;  // 1 GiB at the largest MTU
 inline constexpr std::uint32_t kBulkConnections = 256;           // of a task, of each kind
+inline constexpr std::uint32_t kPacketRings = 16;  // of a task, each a look at every poll and 8 KiB of locked memory
+inline constexpr std::uint32_t kPacketRingsOfNode = 1024;  // 8 MiB
 
 // The first packets of all senders fit, where so many slots of all tasks fit the node's memory.
 std::uint32_t receive_slots_for(const JobSize& job);
@@ -28,6 +30,7 @@ std::uint32_t receive_slots_for(const JobSize& job);
 struct ConnectionBounds {
   std::uint32_t packets = kPacketConnections;  // to send through; twice as many to receive through
   std::uint32_t bulk = kBulkConnections;       // to read through; as many to be read through
+  std::uint32_t rings = kPacketRings;          // in this task's memory, behind connections for packets
   // With the one for datagrams.
   constexpr std::uint32_t queue_pairs() const { return 1 + 3 * packets + 2 * bulk; }
 };

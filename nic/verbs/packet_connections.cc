@@ -48,7 +48,26 @@ bool PacketConnections::open() {
   receiving_ = sending_;
   receiving_.queue_length = 1;
   receiving_.inline_limit = InlineLimit();
+  if (limits_.rings != Rings::never && completions_) open_rings(device);
   return completions_ != nullptr;
+}
+
+// The receiver of a ring posts through its end of the connection, for the sake of the ring alone.
+void PacketConnections::open_rings(const ibv_device_attr& device) {
+  const bool in_order = writes_in_order(*setting_.context->device, device);
+  if ((limits_.rings != Rings::always && !in_order) || limits_.most_rings == 0) return;
+  const std::uint32_t wanted = 4 * limits_.most_rings * ArrivalRings::kRequests;  // with what rings have left behind
+  const auto length = static_cast<int>(std::min(wanted, static_cast<std::uint32_t>(device.max_cqe)));
+  ring_completions_ = setting_.domains->make_completion_queue(length, nullptr);
+  if (!ring_completions_) return;
+  rings_wanted_ = true;
+  sending_.rights = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+  receiving_.rights = IBV_ACCESS_REMOTE_WRITE;
+  receiving_.completions = ring_completions_.get();
+  receiving_.queue_length = ArrivalRings::kRequests;
+  receiving_.inline_limit = InlineLimit(sizeof(RingNews));
+  served_.serve_rings(
+      std::make_unique<ArrivalRings>(setting_.domains->of_memory(), *ring_completions_, limits_.most_rings));
 }
 
 // Made for the first peer that asks: it takes as much locked memory as the transport's own queue.
@@ -105,6 +124,7 @@ PacketConnections::Connection* PacketConnections::make_connection(PeerIndex peer
   const std::uint64_t first = (std::uint64_t{made->name} << kCountBits) + limits_.first_count;
   if (made->ring.open(setting_.domains->of_memory(), kSlots, setting_.max_packet, first) != 0) return nullptr;
   made->ring.set_inline(made->queue_pair->inline_bytes(), setting_.pieces);
+  made->to_peer.open(rings_wanted_ ? ring_after(asking_) : 0, made->number);
   connections_.push_back(std::move(made));
   return connections_.back().get();
 }
@@ -138,11 +158,14 @@ void PacketConnections::message_arrived(PeerIndex peer, const ConnectionMessage&
     if (!open_receives()) return served_.decline(peer, message);
     return served_.requested(peer, message);
   }
+  if (message.kind == Kind::ring_request) return served_.ring_requested(peer, message);
   if (message.kind == Kind::close) served_.closed(peer, message.connection);
   Connection* const connection = peer < peers_.size() ? peers_[peer].connection : nullptr;
   if (connection == nullptr || connection->number != message.connection) return;
   if (message.kind == Kind::accept) {
     if (!connection->ready) accepted(*connection, message);
+  } else if (message.is_of_ring()) {
+    ring_answered(*connection, message);
   } else if (message.kind == Kind::refuse) {
     failed(*connection);
   } else {
@@ -203,6 +226,46 @@ bool PacketConnections::post_alone(Connection& connection, const OutgoingPacket&
   else
     ++counters_.packets_sent;
   return taken;
+}
+
+bool PacketConnections::write_slot(Connection& connection, const OutgoingPacket& packet) {
+  RingToPeer& to_peer = connection.to_peer;
+  if (!to_peer.granted()) {
+    if (to_peer.count_packet()) ask_for_ring(connection);
+    return false;
+  }
+  SlotImage image;
+  if (!connection.ring.may_write(slot_length(packet.length)) || !to_peer.compose(packet, image)) return false;
+  const std::span<const std::byte> bytes = std::span(image.bytes).subspan(image.begin);
+  if (connection.ring.post_write(*connection.queue_pair->queue_pair(), bytes, to_peer.address_of(image), to_peer.key()))
+      [[likely]] {
+    ++counters_.packets_sent;
+    ++counters_.packets_written;
+  } else {
+    ++lost_;
+    broken(connection);
+  }
+  return true;
+}
+
+void PacketConnections::ask_for_ring(Connection& connection) {
+  const RingPlace words = connection.to_peer.next_control(setting_.domains->of_memory());
+  if (words.address == 0) return;
+  path_.send_message(connection.peer, {.kind = ConnectionMessage::Kind::ring_request,
+                                       .purpose = ConnectionMessage::Purpose::packets,
+                                       .connection = connection.number,
+                                       .address = path_.own_address(),
+                                       .ring = connection.to_peer.ring(),
+                                       .place = words});
+}
+
+void PacketConnections::ring_answered(Connection& connection, const ConnectionMessage& message) {
+  if (!connection.ready) return;
+  if (message.kind == ConnectionMessage::Kind::ring_grant) {
+    connection.to_peer.grant(message.place, message.ring, message.checked);
+  } else {
+    connection.to_peer.refuse();
+  }
 }
 
 std::uint16_t PacketConnections::unused_name() {

@@ -9,6 +9,9 @@
 // why nothing here waits, reads a clock or reports an error: when to ask again, and how long to leave a peer alone
 // after a failure, are counted in packets.
 //
+// Short packets of peers that are busier still are written into rings in the receiver's memory, through the same
+// connections (arrival_rings.h, ring_to_peer.h).
+//
 // Which of the two is faster depends on the adapter. On soft-RoCE ib_send_lat of 8 bytes takes 41 us with datagrams, 29
 // us through a connection, 35 us with a shared receive queue. A connection also avoids the engine's time-outs when the
 // network loses packets. But it costs a queue pair at each end and 256 KiB of locked memory. So the first packets to a
@@ -26,20 +29,27 @@
 #include "nic/verbs/job_size.h"
 #include "nic/verbs/receive_ring.h"
 #include "nic/verbs/reliable_queue_pair.h"
+#include "nic/verbs/ring_to_peer.h"
 #include "nic/verbs/send_ring.h"
 #include "nic/verbs/served_connections.h"
 
 namespace openlapi::verbs {
 
+// Whether busy peers may write short packets into this task's memory (arrival_rings.h), and it into theirs.
+enum class Rings : std::uint8_t { never, where_in_order, always };
+
 struct PacketConnectionLimits {
   std::uint32_t connections = kPacketConnections;  // to send through; twice as many to receive through
   std::uint32_t packets_before_asking = 0;         // 0: as asking.h says
+  Rings rings = Rings::never;
+  std::uint32_t most_rings = kPacketRings;  // in this task's memory
   std::uint64_t first_count = 0;  // number of a connection's first packet; in tests near the end of the range
 };
 
 struct PacketConnectionCounters {
   std::uint64_t packets_sent = 0;
-  std::uint64_t packets_received = 0;
+  std::uint64_t packets_written = 0;   // of those sent, into rings
+  std::uint64_t packets_received = 0;  // as sends
   std::uint64_t connections_made = 0;
   std::uint64_t connections_broken = 0;
   std::uint64_t connections_closed = 0;  // to make room, or by the other end
@@ -62,6 +72,8 @@ class PacketConnections {
   static constexpr std::uint32_t kSlots = SendRing::kFewestSlots;  // packets under way on a connection
   // Work requests of the shared receive queue have this bit in their numbers.
   static constexpr std::uint64_t kArrivalBit = std::uint64_t{1} << 32;
+  // The number of held packets that have come through rings.
+  static constexpr std::uint64_t kWritten = std::uint64_t{1} << 33;
 
   static constexpr std::size_t bytes_of_peer() { return sizeof(Peer); }
 
@@ -76,7 +88,8 @@ class PacketConnections {
     std::uint64_t number = 0;  // by which both ends know it; random
     bool ready = false;
     SendRing ring;
-    std::unique_ptr<ReliableQueuePair> queue_pair;  // stopped or destroyed before the memory of the ring
+    RingToPeer to_peer;                             // only with `ready`
+    std::unique_ptr<ReliableQueuePair> queue_pair;  // stopped or destroyed before the memory above
     std::uint64_t last_use = 0;                     // counts bursts of all connections
     std::uint32_t asked = 0;                        // times
   };
@@ -102,6 +115,12 @@ class PacketConnections {
   // Posts a single packet for which SendRing::may_go_alone() holds. False: it is lost.
   bool post_alone(Connection& connection, const OutgoingPacket& packet, const Destination& destination);
 
+  // Writes a single packet into the peer's ring, if it fits, and there is one that may be written now. True: it is
+  // taken, and if it is lost, reap() says so.
+  bool write(Connection& connection, const OutgoingPacket& packet) {
+    return rings_wanted_ && packet.length <= kLongestInRing && write_slot(connection, packet);
+  }
+
   // Takes the completions of sent packets. Returns how many were lost.
   std::uint64_t reap();
 
@@ -122,9 +141,16 @@ class PacketConnections {
     ++counters_.packets_received;
     served_.used(queue_pair);
   }
+  // Packets out of the rings; release_written() for each.
+  std::size_t take_written(std::span<IncomingPacket> packets) { return served_.take_written(packets); }
+  void release_written() { served_.rings()->release(); }
+  // To be called before sleeping: see ArrivalRings::close().
+  bool close_rings() { return served_.rings() == nullptr || served_.rings()->close(); }
+
   // See served_connections.h.
   void retire(bool emptied) {
     served_.retire(emptied);
+    if (served_.rings() != nullptr) served_.rings()->keep_up();
     destruction_.go_on();
   }
   const ServedConnections& served() const { return served_; }
@@ -150,6 +176,7 @@ class PacketConnections {
 
   PacketConnections(const PacketConnectionSetting& setting, ConnectionPath& path, const PacketConnectionLimits& limits);
   bool open();
+  void open_rings(const ibv_device_attr& device);
   bool open_receives();
   Peer stranger() const { return {.until_asking = asking_.first, .may_displace = asking_.first >= asking_.again}; }
   void add(PeerIndex peer);
@@ -158,6 +185,9 @@ class PacketConnections {
   Connection* make_connection(PeerIndex peer);
   bool close_idle_one();
   void say(const Connection& connection, ConnectionMessage::Kind kind);
+  bool write_slot(Connection& connection, const OutgoingPacket& packet);
+  void ask_for_ring(Connection& connection);
+  void ring_answered(Connection& connection, const ConnectionMessage& message);
   void accepted(Connection& connection, const ConnectionMessage& message);
   void failed(Connection& connection);
   void broken(Connection& connection);
@@ -169,7 +199,8 @@ class PacketConnections {
   ConnectionPath& path_;
   PacketConnectionLimits limits_;
   Asking asking_;
-  CompletionQueue completions_;  // of sends
+  CompletionQueue completions_;       // of sends
+  CompletionQueue ring_completions_;  // of what is told about rings; null: there are none
   ReceiveRing receives_;
   SharedReceiveQueue shared_;  // null: nobody has asked yet
   ReliableSetting sending_, receiving_;
@@ -180,6 +211,7 @@ class PacketConnections {
   std::uint64_t uses_ = 0;
   std::uint64_t lost_ = 0;  // not reported by reap() yet
   bool given_up_ = false;
+  bool rings_wanted_ = false;
   ServedConnections served_;
   PacketConnectionCounters counters_;
 };

@@ -14,7 +14,7 @@ RegisteredMemory::~RegisteredMemory() {
   if (data_ != nullptr) munmap(data_, bytes_);
 }
 
-int RegisteredMemory::open(ibv_pd& domain, std::size_t bytes) {
+int RegisteredMemory::open(ibv_pd& domain, std::size_t bytes, int rights) {
   const CancellationOff off;
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return errno;
@@ -22,7 +22,6 @@ int RegisteredMemory::open(ibv_pd& domain, std::size_t bytes) {
   bytes_ = bytes;
   // Otherwise a fork would let this process write to a copy of a page while the adapter goes on with the page itself.
   madvise(memory, bytes, MADV_DONTFORK);
-  const int rights = IBV_ACCESS_LOCAL_WRITE;
   region_.reset(ibv_reg_mr(&domain, memory, bytes, rights));
   if (region_) return 0;
   const int error = errno;

@@ -16,11 +16,12 @@ class RegisteredMemory {
   RegisteredMemory(const RegisteredMemory&) = delete;
   RegisteredMemory& operator=(const RegisteredMemory&) = delete;
 
-  // Called once. Returns 0 or an errno value.
-  int open(ibv_pd& domain, std::size_t bytes);
+  // Called once. `rights`: the adapter's, and through it the peers'. Returns 0 or an errno value.
+  int open(ibv_pd& domain, std::size_t bytes, int rights = IBV_ACCESS_LOCAL_WRITE);
 
   std::byte* data() const { return data_; }
   std::uint32_t key() const { return region_->lkey; }
+  std::uint32_t remote_key() const { return region_->rkey; }
 
  private:
   std::byte* data_ = nullptr;  // page-aligned

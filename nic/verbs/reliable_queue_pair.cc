@@ -58,7 +58,7 @@ std::unique_ptr<ReliableQueuePair> ReliableQueuePair::make(ReliableSetting& sett
   start.qp_state = IBV_QPS_INIT;
   start.port_num = static_cast<std::uint8_t>(setting.place.port);
   start.pkey_index = setting.place.partition_index;
-  start.qp_access_flags = setting.purpose == ConnectionMessage::Purpose::reads ? IBV_ACCESS_REMOTE_READ : 0;
+  start.qp_access_flags = setting.rights;
   const int error = ibv_modify_qp(made->queue_pair_.get(), &start,
                                   IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
   if (error != 0) {

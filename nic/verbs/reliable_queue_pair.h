@@ -30,6 +30,7 @@ struct ReliableSetting {
   std::uint8_t reads = 1;          // most READs at a time, both as reader and as the one that is read
   std::uint32_t queue_length = 1;  // requests that can be posted to one queue pair
   std::uint32_t pieces = 1;        // pieces of memory in a request
+  unsigned rights = 0;             // of the peer, to memory whose key it knows
   InlineLimit inline_limit{};      // of bytes; inline_bytes() says what was granted
   SlowDestruction* destruction = nullptr;  // where queue pairs go at their end; null: they are destroyed at once
 };

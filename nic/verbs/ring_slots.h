@@ -6,9 +6,9 @@
 //
 // The sequence word comes last. It is the ring's epoch (32 bits, never 0) above the packet's number in the ring (32
 // bits), so what an earlier lap or another ring has left is never the packet that is awaited, nor is memory of zeroes.
-// Where the adapter does not place the bytes of a write in order, `check` is a hash of packet, length and sequence: a
-// slot that is only partly there is left for the next look. Elsewhere it is 0.
-// Nothing here knows of adapters: numbers and bytes only.
+// Where the bytes of a write may come in any order, `check` is a hash of packet, length and sequence: a slot that is
+// only partly there is left for the next look. Elsewhere it is 0. Nothing here knows of adapters: numbers and bytes
+// only.
 #pragma once
 
 #include <array>

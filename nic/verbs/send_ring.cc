@@ -46,23 +46,41 @@ void SendRing::append(const OutgoingPacket& packet, const Destination& destinati
   ++next_;
 }
 
-bool SendRing::post_alone(ibv_qp& queue_pair, const OutgoingPacket& packet, const Destination& destination) {
+// The first request of an empty chain, whose one piece is copied.
+[[gnu::always_inline]] inline bool SendRing::post_one(ibv_qp& queue_pair, ibv_send_wr& request) {
   OPENLAPI_CHECK(chained_ == 0);
-  pieces_[0][0] = {.addr = reinterpret_cast<std::uintptr_t>(packet.pieces[0].data), .length = packet.length, .lkey = 0};
-  ibv_send_wr& request = requests_[0];
   request.wr_id = next_;
   request.next = nullptr;
   request.num_sge = 1;
-  request.opcode = IBV_WR_SEND;
   request.send_flags = IBV_SEND_INLINE | ((next_ + 1) % kSignalEvery == 0 ? IBV_SEND_SIGNALED : 0);
-  request.wr.ud = {.ah = destination.handle, .remote_qpn = destination.queue_pair, .remote_qkey = destination.qkey};
   ibv_send_wr* refused = nullptr;
   const CancellationOff off;
   if (ibv_post_send(&queue_pair, &request, &refused) != 0) [[unlikely]]
     return false;
-  ++inline_sends_;
   ++next_;
   return true;
+}
+
+bool SendRing::post_alone(ibv_qp& queue_pair, const OutgoingPacket& packet, const Destination& destination) {
+  pieces_[0][0] = {.addr = reinterpret_cast<std::uintptr_t>(packet.pieces[0].data), .length = packet.length, .lkey = 0};
+  ibv_send_wr& request = requests_[0];
+  request.opcode = IBV_WR_SEND;
+  request.wr.ud = {.ah = destination.handle, .remote_qpn = destination.queue_pair, .remote_qkey = destination.qkey};
+  if (!post_one(queue_pair, request)) [[unlikely]]
+    return false;
+  ++inline_sends_;
+  return true;
+}
+
+bool SendRing::post_write(ibv_qp& queue_pair, std::span<const std::byte> bytes, std::uint64_t address,
+                          std::uint32_t key) {
+  pieces_[0][0] = {.addr = reinterpret_cast<std::uintptr_t>(bytes.data()),
+                   .length = static_cast<std::uint32_t>(bytes.size()),
+                   .lkey = 0};
+  ibv_send_wr& request = requests_[0];
+  request.opcode = IBV_WR_RDMA_WRITE;
+  request.wr.rdma = {.remote_addr = address, .rkey = key};
+  return post_one(queue_pair, request);
 }
 
 void SendRing::gather(const OutgoingPacket& packet, ibv_sge& piece) {

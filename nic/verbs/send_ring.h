@@ -54,6 +54,10 @@ class SendRing {
   }
   bool post_alone(ibv_qp& queue_pair, const OutgoingPacket& packet, const Destination& destination);
 
+  // Writes bytes into the peer's memory, beside the chain; there must be room. False: refused.
+  bool post_write(ibv_qp& queue_pair, std::span<const std::byte> bytes, std::uint64_t address, std::uint32_t key);
+  bool may_write(std::size_t bytes) const { return bytes <= inline_bytes_ && room() != 0; }
+
   std::uint32_t chained() const { return chained_; }
 
   // Posts the chain. Returns how many requests were refused; those packets are lost.
@@ -70,6 +74,7 @@ class SendRing {
   std::uint64_t inline_sends() const { return inline_sends_; }
 
  private:
+  bool post_one(ibv_qp& queue_pair, ibv_send_wr& request);
   void gather(const OutgoingPacket& packet, ibv_sge& piece);
 
   RegisteredMemory memory_;

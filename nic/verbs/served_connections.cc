@@ -58,6 +58,23 @@ void ServedConnections::decline(PeerIndex peer, const ConnectionMessage& request
   refuse(peer, request.connection, ConnectionMessage::Kind::refuse);
 }
 
+void ServedConnections::ring_requested(PeerIndex peer, const ConnectionMessage& request) {
+  ConnectionMessage answer{.kind = ConnectionMessage::Kind::ring_refuse,
+                           .purpose = setting_.purpose,
+                           .connection = request.connection,
+                           .address = path_.own_address(),
+                           .ring = request.ring};
+  const auto served = std::ranges::find_if(
+      served_, [&](const Served& one) { return one.peer == peer && one.connection == request.connection; });
+  if (rings_ && served != served_.end())
+    answer.place = rings_->grant(*served->queue_pair, request.connection, request.place);
+  if (answer.place.address != 0) {
+    answer.kind = ConnectionMessage::Kind::ring_grant;
+    answer.checked = ArrivalRings::kChecked;
+  }
+  path_.send_message(peer, answer);
+}
+
 void ServedConnections::close_least_used() {
   std::size_t least = 0;
   const auto last_use = [&](std::size_t which) { return last_uses_.of(served_[which].queue_pair->number()); };
@@ -71,7 +88,9 @@ void ServedConnections::close_least_used() {
 // What is only read through has nothing that could be lost with it.
 void ServedConnections::leave(std::size_t which) {
   const auto one = served_.begin() + static_cast<std::ptrdiff_t>(which);
+  const ReliableQueuePair* const queue_pair = one->queue_pair.get();
   if (setting_.shared != nullptr) retiring_.add(std::move(one->queue_pair), milliseconds(), one->done);
+  if (rings_) rings_->forget(queue_pair);
   served_.erase(one);
 }
 

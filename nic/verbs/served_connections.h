@@ -7,13 +7,16 @@
 // one.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "dataplane/transport/packet.h"
+#include "nic/verbs/arrival_rings.h"
 #include "nic/verbs/connection_message.h"
+#include "nic/verbs/last_uses.h"
 #include "nic/verbs/reliable_queue_pair.h"
 #include "nic/verbs/retiring_queue_pairs.h"
 
@@ -30,19 +33,6 @@ class ConnectionPath {
   virtual void send_message(PeerIndex peer, const ConnectionMessage& message) = 0;
 };
 
-// When queue pairs were last used, counted in uses of all of them. Queue pairs whose numbers share a place in the table
-// count as used together.
-class LastUses {
- public:
-  void note(std::uint32_t queue_pair) { times_[queue_pair % kPlaces] = ++uses_; }
-  std::uint64_t of(std::uint32_t queue_pair) const { return times_[queue_pair % kPlaces]; }
-
- private:
-  static constexpr std::uint32_t kPlaces = 1024;  // adapters number their queue pairs consecutively
-  std::uint64_t uses_ = 0;
-  std::array<std::uint64_t, kPlaces> times_{};
-};
-
 class ServedConnections {
  public:
   ServedConnections(ReliableSetting& setting, ConnectionPath& path, std::uint32_t most)
@@ -53,8 +43,17 @@ class ServedConnections {
   void closed(PeerIndex peer, std::uint64_t connection);
   void forget(PeerIndex peer);
 
+  // From now on peers may have rings behind their connections.
+  void serve_rings(std::unique_ptr<ArrivalRings> rings) { rings_ = std::move(rings); }
+  void ring_requested(PeerIndex peer, const ConnectionMessage& request);
+  std::size_t take_written(std::span<IncomingPacket> packets) { return rings_ ? rings_->take(packets, last_uses_) : 0; }
+  ArrivalRings* rings() const { return rings_.get(); }  // null: there are none
+
   // A packet has arrived through this queue pair.
-  void used(std::uint32_t queue_pair) { last_uses_.note(queue_pair); }
+  void used(std::uint32_t queue_pair) {
+    last_uses_.note(queue_pair);
+    if (rings_) rings_->sent_through(queue_pair);
+  }
   // To be called now and then, both by a busy thread and before sleeping. `emptied`: the arrivals' completion queue was
   // found empty since the last call.
   void retire(bool emptied);
@@ -84,6 +83,7 @@ class ServedConnections {
   ReliableSetting& setting_;
   ConnectionPath& path_;
   std::size_t most_;
+  std::unique_ptr<ArrivalRings> rings_;  // outlives the queue pairs
   std::vector<Served> served_;  // at most one per peer
   LastUses last_uses_;
   RetiringQueuePairs retiring_;

@@ -71,6 +71,10 @@ std::size_t VerbsTransport::send_burst(PeerIndex peer, std::span<const OutgoingP
 std::size_t VerbsTransport::send_connected(verbs::PacketConnections::Connection& connection,
                                            const verbs::Destination& destination,
                                            std::span<const OutgoingPacket> packets) {
+  if (packets.size() == 1 && connections_->write(connection, packets[0])) {
+    ++counters_.packets_sent;
+    return 1;
+  }
   if (goes_alone(connection.ring, destination, packets)) {
     ++counters_.packets_sent;
     if (!connections_->post_alone(connection, packets[0], destination)) [[unlikely]]
@@ -112,7 +116,9 @@ bool VerbsTransport::look() {
 }
 
 std::size_t VerbsTransport::receive_burst(std::span<IncomingPacket> packets) {
-  std::size_t count = first_arrival_ < arrivals_end_ ? hand_out(packets) : 0;
+  std::size_t count = connections_ ? connections_->take_written(packets) : 0;
+  for (std::size_t i = 0; i < count; ++i) held_.push(verbs::PacketConnections::kWritten);
+  if (first_arrival_ < arrivals_end_) count += hand_out(packets.subspan(count));
   while (count < packets.size() && first_arrival_ == arrivals_end_ && look()) {
     count += hand_out(packets.subspan(count));
     if (arrivals_end_ < kPollBatch) break;  // that were all
@@ -199,6 +205,10 @@ void VerbsTransport::release(std::size_t count) {
 void VerbsTransport::give_back() {
   for (; released_ != 0; --released_) {
     const std::uint64_t number = held_.pop();
+    if (number == verbs::PacketConnections::kWritten) {
+      connections_->release_written();
+      continue;
+    }
     const bool connected = (number & verbs::PacketConnections::kArrivalBit) != 0;
     (connected ? connections_->receives() : receives_).give_back(static_cast<std::uint32_t>(number));
   }
@@ -223,6 +233,7 @@ bool VerbsTransport::arm() {
     lose(connections_->reap());
     retire();
     if (connections_->served().want_looks()) return false;
+    if (!given_up_ && !connections_->close_rings()) return false;
   }
   if (given_up_) return !bulk_ || bulk_->arm();    // what was being read has ended
   if (broken_ && until_retry_ == 0) return false;  // the next look recovers it

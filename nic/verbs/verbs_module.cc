@@ -88,6 +88,10 @@ bool configure(const ModuleRequest& request, VerbsConfig& config, std::string& r
   config.bulk = true;  // the job's switches and each transfer's hints decide when it is used
   const std::string packets = request.variable(kPacketsVariable);
   config.connections = packets != kPacketsAsDatagrams;
+  const std::string rings = request.variable(kRingsVariable);
+  config.connection_limits.rings = rings == kRingsNever    ? Rings::never
+                                   : rings == kRingsAlways ? Rings::always
+                                                           : Rings::where_in_order;
   const std::string paging = request.variable(kPagingVariable);
   if (paging == kPagingNever) config.bulk_limits.on_demand_paging = OnDemandPaging::never;
   if (paging == kPagingAlways) config.bulk_limits.on_demand_paging = OnDemandPaging::always;

@@ -65,6 +65,7 @@ void bound_connections(const ibv_device_attr& device, VerbsConfig& config) {
   std::uint32_t& reads = config.bulk_limits.connections;
   packets = std::min(packets, bounds.packets);
   reads = std::min(reads, bounds.bulk);
+  config.connection_limits.most_rings = std::min(config.connection_limits.most_rings, bounds.rings);
 }
 
 }  // namespace
@@ -176,7 +177,7 @@ bool VerbsTransport::open_rings(VerbsSetupError& error) {
   if (reason == 0) reason = sends_.open(domains_.of_memory(), config_.send_slots, local_.mtu);
   if (reason != 0) return refuse_memory(error, device_, "packets", reason);
   receives_.post_to(*queue_pair_);
-  held_ = verbs::HeldSlots(2 * config_.receive_slots);
+  held_ = verbs::HeldSlots(2 * config_.receive_slots + verbs::CopiedPackets::kMost);
   reason = make_ready();
   if (reason == 0) {
     open_powers();

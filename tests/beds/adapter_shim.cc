@@ -192,7 +192,8 @@ int ibv_close_device(ibv_context* context) {
 
 int ibv_query_device(ibv_context* context, ibv_device_attr* attributes) {
   const int result = OPENLAPI_OWN(ibv_query_device)(context, attributes);
-  if (adapter_shim.hardware) attributes->vendor_id = 0x02c9;  // Mellanox
+  if (adapter_shim.hardware) attributes->vendor_id = 0x02c9;       // Mellanox
+  if (adapter_shim.hardware) attributes->vendor_part_id = 0x101b;  // ConnectX-6
   attributes->max_qp = std::min(attributes->max_qp, adapter_shim.most_queue_pairs);
   attributes->max_sge = std::min(attributes->max_sge, adapter_shim.most_pieces);
   attributes->max_qp_rd_atom = std::min(attributes->max_qp_rd_atom, adapter_shim.most_reads);

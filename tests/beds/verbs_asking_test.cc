@@ -63,6 +63,22 @@ TEST_F(VerbsAsking, SoftRoceAsksAfter1024Packets) {
   expect_asked(*pair.left, 1, *pair.right);
 }
 
+// Soft-RoCE does not place bytes in order, but the shim's adapter says that it is a ConnectX-6.
+TEST_F(VerbsAsking, RingsAreUsedWhereTheAdapterIsKnownToWriteInOrder) {
+  for (const bool hardware : {false, true}) {
+    adapter_shim.hardware = hardware;
+    bed_changes = [](VerbsConfig& config) {
+      config.connections = true;
+      config.connection_limits = {.packets_before_asking = 1, .rings = verbs::Rings::where_in_order};
+    };
+    VerbsPair pair;
+    const auto written = [&] { return pair.left->connections()->counters().packets_written; };
+    for (int round = 0; round != 200; ++round) send(*pair.left, 1, *pair.right, 1);
+    EXPECT_EQ(written() != 0, hardware);
+    EXPECT_EQ(pair.right->connections()->served().rings() != nullptr, hardware);
+  }
+}
+
 TEST_F(VerbsAsking, AnothersPlaceIsTakenAfterMorePackets) {
   adapter_shim.hardware = true;
   most_ = 2;

@@ -39,6 +39,14 @@ std::unique_ptr<Transport> open_connected(const OpenRequest& request, std::strin
   return open_verbs(config, error);
 }
 
+// The same, and short packets through rings in memory.
+std::unique_ptr<Transport> open_written(const OpenRequest& request, std::string& error) {
+  VerbsConfig config = between_devices(request);
+  config.connections = true;
+  config.connection_limits = {.packets_before_asking = 1, .rings = verbs::Rings::always};
+  return open_verbs(config, error);
+}
+
 // The shortest packets and rings there are.
 std::unique_ptr<Transport> open_small(const OpenRequest& request, std::string& error) {
   VerbsConfig config = between_devices(request);
@@ -59,6 +67,7 @@ INSTANTIATE_TEST_SUITE_P(Verbs, TransportContract,
                          kind_name);
 INSTANTIATE_TEST_SUITE_P(Connected, TransportContract, testing::Values(kind("verbs_connected", open_connected)),
                          kind_name);
+INSTANTIATE_TEST_SUITE_P(Written, TransportContract, testing::Values(kind("verbs_written", open_written)), kind_name);
 
 }  // namespace
 }  // namespace openlapi::test

@@ -26,6 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (verbs::decode(bytes, message)) {
     check_address(message.address);
     OPENLAPI_CHECK(message.queue_pair < 1u << 24 && message.first_packet < 1u << 24);
+    OPENLAPI_CHECK(message.ring < verbs::kRingsOfConnection && message.place.address % 8 == 0);
     OPENLAPI_CHECK(std::ranges::equal(verbs::encode(message), bytes));
   }
   PeerAddress published{};

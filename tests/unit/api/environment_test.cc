@@ -74,9 +74,8 @@ TEST(Environment, MessageApi) {
   EXPECT_EQ(accepted({{"MP_MSG_API", "lapi,mpi"}}).message_api, MessageApi::kLapiAndMpi);
   EXPECT_EQ(accepted({{"MP_MSG_API", "mpi,lapi"}}).message_api, MessageApi::kLapiAndMpi);
   EXPECT_EQ(accepted({{"MP_MSG_API", "mpi_lapi"}}).message_api, MessageApi::kSharedWithMpi);
-  for (const char* wrong : {"mpi", "LAPI", "lapi,", "lapi mpi", " lapi"}) {
+  for (const char* wrong : {"mpi", "LAPI", "lapi,", "lapi mpi", " lapi"})
     EXPECT_EQ(refused({{"MP_MSG_API", wrong}}).kind, FailureKind::message_interfaces) << wrong;
-  }
 }
 
 TEST(Environment, CommunicationLibraryIsCaseSensitive) {
@@ -182,9 +181,8 @@ TEST(Environment, UdpPacketSizeIsCutToWhatADatagramHolds) {
   EXPECT_EQ(accepted({{"MP_UDP_PACKET_SIZE", "65508"}}).udp_packet_size, 65507);
   EXPECT_EQ(accepted({{"MP_UDP_PACKET_SIZE", "65536"}}).udp_packet_size, 65507);
   EXPECT_EQ(accepted({{"MP_UDP_PACKET_SIZE", ""}}).udp_packet_size, 0);
-  for (const char* wrong : {"1023", "65537", "0", "-1024", "8K", "mtu"}) {
+  for (const char* wrong : {"1023", "65537", "0", "-1024", "8K", "mtu"})
     EXPECT_EQ(refused({{"MP_UDP_PACKET_SIZE", wrong}}).kind, FailureKind::packet_size) << wrong;
-  }
 }
 
 TEST(Environment, BulkMinimumTakesSuffixesAndIsAtLeast4K) {
@@ -366,8 +364,10 @@ TEST(Environment, PacketsOverRdmaAndPagingAreChosenByWords) {
   EXPECT_EQ(accepted({{"OPENLAPI_VERBS_PACKETS", "RC"}}).module_variables.at("OPENLAPI_VERBS_PACKETS"), "rc");
   EXPECT_EQ(refused({{"OPENLAPI_VERBS_PACKETS", "xrc"}}).message(),
             "OPENLAPI_VERBS_PACKETS=xrc: allowed is one of auto ud rc (in either case)");
-  for (const char* right : {"auto", "NO", "Yes"}) accepted({{"OPENLAPI_VERBS_ON_DEMAND_PAGING", right}});
-  EXPECT_EQ(refused({{"OPENLAPI_VERBS_ON_DEMAND_PAGING", "1"}}).kind, FailureKind::setting);
+  for (const std::string name : {"OPENLAPI_VERBS_ON_DEMAND_PAGING", "OPENLAPI_VERBS_RINGS"}) {
+    for (const char* right : {"auto", "NO", "Yes"}) accepted({{name, right}});
+    EXPECT_EQ(refused({{name, "1"}}).message(), name + "=1: allowed is one of auto no yes (in either case)");
+  }
 }
 
 TEST(Environment, PartitionsAreHexadecimalNumbers) {
@@ -454,6 +454,7 @@ TEST(EnvironmentReport, ListsEveryVariableOnce) {
                                        "OPENLAPI_VERBS_ON_DEMAND_PAGING",
                                        "OPENLAPI_VERBS_PACKETS",
                                        "OPENLAPI_VERBS_PKEY",
+                                       "OPENLAPI_VERBS_RINGS",
                                        "OPENLAPI_VERBS_SERVICE_LEVEL",
                                        "OPENLAPI_VERBS_TRAFFIC_CLASS",
                                        "OPENLAPI_VERBS_VLAN"};

@@ -17,6 +17,12 @@ TEST(Asking, OfSoftwareIsSeldomFromTheFirst) {
   EXPECT_EQ(asking.again, 1024u);
 }
 
+TEST(Asking, OfARingComesAfterThatOfItsConnection) {
+  EXPECT_EQ(ring_after(kAskingOfAdapters), 256u);
+  EXPECT_EQ(ring_after(kAskingOfSoftware), 8192u);
+  EXPECT_EQ(ring_after(asking_of(1, true)), 8u);
+}
+
 TEST(Asking, IsAsWantedEverywhere) {
   for (const bool software : {false, true}) {
     for (const std::uint32_t wanted : {1u, 100u}) {

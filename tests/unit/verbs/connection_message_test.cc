@@ -45,7 +45,7 @@ TEST(ConnectionMessage, OtherBytesAreRefused) {
     return !decode(bytes, message);
   };
   EXPECT_TRUE(refused(0, 2)) << "version";
-  EXPECT_TRUE(refused(1, 0) && refused(1, 5)) << "kind";
+  EXPECT_TRUE(refused(1, 0) && refused(1, 8)) << "kind";
   EXPECT_TRUE(refused(2, 0)) << "no reads";
   EXPECT_TRUE(refused(3, 2)) << "purpose";
   EXPECT_TRUE(refused(12, 1)) << "must be zero";
@@ -58,6 +58,50 @@ TEST(ConnectionMessage, OtherBytesAreRefused) {
   EXPECT_EQ(encode(message), packets);
   ConnectionMessage close{.kind = ConnectionMessage::Kind::close, .connection = 1, .address = kAccept.address};
   EXPECT_TRUE(decode(encode(close), message)) << "needs no queue pair";
+}
+
+const ConnectionMessage kGrant{.kind = ConnectionMessage::Kind::ring_grant,
+                               .purpose = ConnectionMessage::Purpose::packets,
+                               .connection = 0x0807060504030201,
+                               .address = kAccept.address,
+                               .ring = 5,
+                               .checked = true,
+                               .place = {.address = 0x00007f1122334400, .key = 0xa1b2c3d4}};
+
+TEST(ConnectionMessage, OfARingHasTheseBytes) {
+  const std::vector<unsigned char> expected = {1,    6,    11, 1, 0xd4, 0xc3, 0xb2, 0xa1, 0, 0x44, 0x33, 0x22,
+                                               0x11, 0x7f, 0,  0, 1,    2,    3,    4,    5, 6,    7,    8};
+  const auto bytes = encode(kGrant);
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(std::to_integer<unsigned>(bytes[i]), expected[i]) << i;
+  ConnectionMessage back;
+  ASSERT_TRUE(decode(bytes, back));
+  EXPECT_EQ(encode(back), bytes);
+  EXPECT_EQ(back.place.address, kGrant.place.address);
+  EXPECT_EQ(back.place.key, kGrant.place.key);
+  EXPECT_EQ(back.ring, 5);
+  EXPECT_TRUE(back.checked && back.is_of_ring());
+}
+
+TEST(ConnectionMessage, OfARingWithOtherBytesIsRefused) {
+  const auto refused = [](ConnectionMessage::Kind kind, const auto& change) {
+    ConnectionMessage changed = kGrant;
+    changed.kind = kind;
+    changed.checked = false;
+    change(changed);
+    ConnectionMessage message;
+    return !decode(encode(changed), message);
+  };
+  using Kind = ConnectionMessage::Kind;
+  for (const Kind kind : {Kind::ring_request, Kind::ring_grant}) {
+    EXPECT_FALSE(refused(kind, [](ConnectionMessage&) {}));
+    EXPECT_TRUE(refused(kind, [](ConnectionMessage& one) { one.place.address = 0; }));
+    EXPECT_TRUE(refused(kind, [](ConnectionMessage& one) { one.place.address += 4; }));
+    EXPECT_TRUE(refused(kind, [](ConnectionMessage& one) { one.ring = kRingsOfConnection; }));
+    EXPECT_TRUE(refused(kind, [](ConnectionMessage& one) { one.purpose = ConnectionMessage::Purpose::reads; }));
+  }
+  EXPECT_TRUE(refused(Kind::ring_request, [](ConnectionMessage& one) { one.checked = true; }));
+  EXPECT_TRUE(refused(Kind::ring_refuse, [](ConnectionMessage&) {})) << "names no memory";
+  EXPECT_FALSE(refused(Kind::ring_refuse, [](ConnectionMessage& one) { one.place = {}; }));
 }
 
 }  // namespace

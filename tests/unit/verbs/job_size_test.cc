@@ -29,6 +29,14 @@ TEST(ReceiveSlots, OfANodeAreBounded) {
   EXPECT_EQ(receive_slots_for({.tasks = UINT32_MAX, .local_tasks = 1}), 4096u);
 }
 
+TEST(ConnectionBounds, LeaveRingsToFewWhereManyTasksShareTheNode) {
+  EXPECT_EQ(connection_bounds({.tasks = 2, .local_tasks = 1}, kPlenty).rings, 16u);
+  EXPECT_EQ(connection_bounds({.tasks = 8192, .local_tasks = 128}, kPlenty).rings, 8u);
+  EXPECT_EQ(connection_bounds({.tasks = 8192, .local_tasks = 64}, 4092).rings, 4u)
+      << "one for each that is received from";
+  EXPECT_EQ(connection_bounds({.tasks = 8192, .local_tasks = 64}, 64).rings, 0u);
+}
+
 TEST(ConnectionBounds, AreTheUsualOnesWhereTheAdapterHasPlenty) {
   const ConnectionBounds alone = connection_bounds({.tasks = 2, .local_tasks = 1}, kPlenty);
   EXPECT_EQ(alone.packets, 64u);

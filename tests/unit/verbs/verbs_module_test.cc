@@ -85,6 +85,21 @@ TEST(VerbsModule, OnDemandPagingIsBesideTheCacheUnlessItIsSaid) {
   EXPECT_EQ(chosen("yes"), OnDemandPaging::always);
 }
 
+TEST(VerbsModule, RingsAreWhereBytesComeInOrderUnlessItIsSaid) {
+  const auto chosen = [](const char* word) {
+    ModuleRequest request;
+    if (word != nullptr) request.variables["OPENLAPI_VERBS_RINGS"] = word;
+    VerbsConfig config;
+    std::string reason;
+    EXPECT_TRUE(configure(request, config, reason)) << reason;
+    return config.connection_limits.rings;
+  };
+  EXPECT_EQ(chosen(nullptr), Rings::where_in_order);
+  EXPECT_EQ(chosen("auto"), Rings::where_in_order);
+  EXPECT_EQ(chosen("no"), Rings::never);
+  EXPECT_EQ(chosen("yes"), Rings::always);
+}
+
 TEST(VerbsModule, QueuesFollowTheJob) {
   VerbsConfig config;
   std::string reason;

@@ -1,0 +1,296 @@
+// Short packets through rings in memory, on the devices of the soft-RoCE bed: who gets one, that a receiver can sleep,
+// and that nothing is written where a ring has gone.
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/beds/verbs_engine.h"
+
+namespace openlapi::test {
+namespace {
+
+constexpr std::uint64_t kKnock = 1;  // the number in packets that connect
+
+// Transports that ask for connections at once, and for rings soon.
+class WithRings {
+ public:
+  explicit WithRings(std::uint32_t most = 16) {
+    bed_connects_after = 1;
+    bed_changes = [most](VerbsConfig& config) {
+      config.connection_limits.rings = verbs::Rings::always;
+      config.connection_limits.most_rings = most;
+    };
+  }
+  ~WithRings() {
+    bed_connects_after = 0;
+    bed_changes = nullptr;
+  }
+};
+
+std::uint64_t written_by(const VerbsTransport& transport) {
+  return transport.connections()->counters().packets_written;
+}
+
+const verbs::ArrivalRingCounters& rings_of(const VerbsTransport& transport) {
+  return transport.connections()->served().rings()->counters();
+}
+
+// Sends until a packet has gone through a ring.
+bool gets_ring(VerbsTransport& from, PeerIndex to, VerbsTransport& at) {
+  const std::uint64_t before = written_by(from);
+  return wait_for([&] {
+    send_number(from, to, kKnock);
+    empty(at);
+    empty(from);
+    return written_by(from) > before;
+  });
+}
+
+void exchange_numbers(VerbsTransport& from, PeerIndex to, VerbsTransport& at, std::uint64_t first,
+                      std::uint64_t count) {
+  for (std::uint64_t number = first; number < first + count; ++number) {
+    ASSERT_TRUE(wait_for([&] { return send_number(from, to, number, 8 + number % 105) == 1; }));
+    std::uint64_t arrived = kKnock;
+    while (arrived == kKnock) arrived = receive_number(at);
+    ASSERT_EQ(arrived, number);
+  }
+}
+
+TEST(VerbsRings, ABusyPeerWritesItsShortPackets) {
+  const WithRings rings;
+  VerbsPair pair;
+  ASSERT_TRUE(gets_ring(*pair.left, 1, *pair.right));
+  const std::uint64_t before = written_by(*pair.left);
+  exchange_numbers(*pair.left, 1, *pair.right, 1000, 1000);
+  EXPECT_EQ(written_by(*pair.left), before + 1000);
+  EXPECT_EQ(rings_of(*pair.right).packets, written_by(*pair.left));
+  EXPECT_EQ(written_by(*pair.right), 0u) << "one way";
+  EXPECT_EQ(pair.left->connections()->counters().connections_broken, 0u);
+}
+
+TEST(VerbsRings, AFullRingIsPassedByAndLosesNothing) {
+  const WithRings rings;
+  VerbsPair pair;
+  ASSERT_TRUE(gets_ring(*pair.left, 1, *pair.right));
+  ASSERT_TRUE(wait_for([&] { return empty(*pair.right) == 0; }));
+  const std::uint64_t before = written_by(*pair.left);
+  constexpr std::uint64_t kPackets = 60;
+  for (std::uint64_t number = 0; number < kPackets; ++number) {
+    ASSERT_TRUE(wait_for([&] { return send_number(*pair.left, 1, 100 + number) == 1; }));
+  }
+  EXPECT_LE(written_by(*pair.left) - before, verbs::kRingSlots);
+  std::vector<bool> here(kPackets);
+  for (std::uint64_t count = 0; count < kPackets; ++count) {
+    std::uint64_t number = kKnock;
+    while (number == kKnock) number = receive_number(*pair.right);
+    ASSERT_TRUE(number >= 100 && number < 100 + kPackets && !here[number - 100]) << number;
+    here[number - 100] = true;
+  }
+  exchange_numbers(*pair.left, 1, *pair.right, 1000, 100);
+}
+
+// What has been copied out waits for the engine, and rings are not emptied beyond that.
+TEST(VerbsRings, HeldPacketsStayAsTheyAre) {
+  const WithRings rings;
+  VerbsPair pair;
+  ASSERT_TRUE(gets_ring(*pair.left, 1, *pair.right));
+  ASSERT_TRUE(wait_for([&] { return empty(*pair.right) == 0; }));
+  std::vector<IncomingPacket> held(400);
+  std::size_t count = 0;
+  for (std::uint64_t number = 0; number < 200; ++number) {
+    ASSERT_TRUE(wait_for([&] {
+      count += pair.right->receive_burst(std::span(held).subspan(count, 16));
+      return send_number(*pair.left, 1, 100 + number) == 1;
+    }));
+  }
+  ASSERT_TRUE(wait_for([&] {
+    count += pair.right->receive_burst(std::span(held).subspan(count, 16));
+    return count > 128;
+  }));
+  std::vector<bool> here(200);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint64_t number = 0;
+    std::memcpy(&number, held[i].data, sizeof number);
+    if (number == kKnock) continue;
+    ASSERT_TRUE(number >= 100 && number < 300 && !here[number - 100]);
+    here[number - 100] = true;
+  }
+  pair.right->release(count);
+  empty(*pair.right);
+  exchange_numbers(*pair.left, 1, *pair.right, 1000, 100);
+}
+
+TEST(VerbsRings, OfManySendersTheLeastUsedGivesItsRingBack) {
+  const WithRings rings(1);
+  const VerbsPointer right = open_well("rxe1");
+  std::vector<VerbsPointer> lefts;
+  std::string reason;
+  for (PeerIndex i = 0; i < 2; ++i) {
+    lefts.push_back(open_well("rxe0"));
+    ASSERT_TRUE(lefts[i]->add_peer(9, right->local_address(), reason) &&
+                right->add_peer(i, lefts[i]->local_address(), reason));
+  }
+  ASSERT_TRUE(gets_ring(*lefts[0], 9, *right));
+  for (int i = 0; i < 200; ++i) {
+    send_number(*lefts[1], 9, kKnock);
+    empty(*right);
+    empty(*lefts[1]);
+    exchange_numbers(*lefts[0], 9, *right, 100, 2);
+  }
+  EXPECT_EQ(written_by(*lefts[1]), 0u) << "it is in use";
+  EXPECT_EQ(rings_of(*right).given_back, 0u);
+  EXPECT_TRUE(gets_ring(*lefts[1], 9, *right)) << "the other one is idle";
+  EXPECT_EQ(rings_of(*right).given_back, 1u);
+  EXPECT_EQ(right->connections()->served().rings()->count(), 1u);
+  const std::uint64_t before = written_by(*lefts[0]);
+  exchange_numbers(*lefts[0], 9, *right, 1000, 20);
+  EXPECT_EQ(written_by(*lefts[0]), before) << "as sends";
+}
+
+// As a sleeper of the poller does.
+bool sleep_for_packet(VerbsTransport& transport, IncomingPacket& packet) {
+  WakeSource& wake = *transport.capabilities().wake_source;
+  do {
+    if (!wake.arm()) continue;
+    pollfd waiting{wake.descriptor(), POLLIN, 0};
+    const int ready = poll(&waiting, 1, 30'000);
+    wake.disarm();
+    if (ready == 0) return false;
+  } while (transport.receive_burst({&packet, 1}) == 0);
+  return true;
+}
+
+unsigned laps() {
+  const char* const wanted = std::getenv("OPENLAPI_TEST_LAPS");
+  return wanted != nullptr ? static_cast<unsigned>(std::atoi(wanted)) : 1500;
+}
+
+// In each lap the sender opens the ring with packets that the receiver takes as they come, and then sends one at a
+// random moment around the one at which the receiver closes the ring and sleeps. After that it does nothing: it does
+// not look at its transport until the receiver says that the packet has come.
+TEST(VerbsRings, NoWakeUpIsLost) {
+  const WithRings rings;
+  VerbsPair pair;
+  ASSERT_TRUE(gets_ring(*pair.left, 1, *pair.right));
+  ASSERT_TRUE(wait_for([&] { return empty(*pair.right) == 0; }));
+  std::atomic<std::uint64_t> ready{0}, taken{0};
+  std::atomic<bool> failed{false};
+  const unsigned most = laps();
+  std::thread sender([&] {
+    std::mt19937 random(11);
+    for (unsigned lap = 1; lap <= most && !failed; ++lap) {
+      for (int i = 0; i < 24; ++i) {
+        while (send_number(*pair.left, 1, kKnock) == 0) empty(*pair.left);
+      }
+      while (ready.load() < lap && !failed) std::this_thread::yield();
+      for (unsigned pause = random() % 4000; pause != 0; --pause) asm volatile("");
+      if (send_number(*pair.left, 1, 100 + lap) == 0) failed = true;
+      while (taken.load() < lap && !failed) std::this_thread::yield();
+      empty(*pair.left);
+    }
+  });
+  std::uint64_t through_ring = 0;
+  for (unsigned lap = 1; lap <= most && !failed; ++lap) {
+    IncomingPacket packet;
+    std::size_t knocks = 0;
+    failed = !wait_for([&] {
+      const std::size_t count = pair.right->receive_burst({&packet, 1});
+      pair.right->release(count);
+      knocks += count;
+      return knocks >= 24;
+    });
+    EXPECT_FALSE(failed) << "lap " << lap << ": " << knocks << " packets";
+    const std::uint64_t before = rings_of(*pair.right).packets;
+    ready.store(lap);
+    std::uint64_t number = kKnock;
+    while (number == kKnock && !failed) {  // a datagram may come late
+      failed = !sleep_for_packet(*pair.right, packet);
+      if (failed) break;
+      std::memcpy(&number, packet.data, sizeof number);
+      pair.right->release(1);
+    }
+    EXPECT_EQ(number, 100 + lap) << "lap " << lap;
+    through_ring += rings_of(*pair.right).packets - before;
+    taken.store(lap);
+  }
+  sender.join();
+  EXPECT_FALSE(failed);
+  EXPECT_GT(rings_of(*pair.right).closings, most / 2);
+  EXPECT_GT(rings_of(*pair.right).openings, most / 2);
+  RecordProperty("through_ring", std::to_string(through_ring));
+  std::printf("%u laps: %llu of the last packets came through the ring\n", most,
+              static_cast<unsigned long long>(through_ring));
+}
+
+// A peer that is purged and resumed is added anew: its connection is stopped while the sender writes.
+TEST(VerbsRings, GoWithTheirConnectionWhileTheSenderWrites) {
+  const WithRings rings;
+  VerbsPair pair;
+  std::string reason;
+  for (std::uint64_t lap = 0; lap < 20; ++lap) {
+    ASSERT_TRUE(gets_ring(*pair.left, 1, *pair.right)) << lap;
+    for (int i = 0; i < 20; ++i) send_number(*pair.left, 1, kKnock);
+    ASSERT_TRUE(pair.right->add_peer(0, pair.left->local_address(), reason)) << reason;
+    EXPECT_EQ(pair.right->connections()->served().rings()->count(), 0u);
+    for (int i = 0; i < 40; ++i) send_number(*pair.left, 1, kKnock);
+    empty(*pair.right);
+    ASSERT_TRUE(pair.left->add_peer(1, pair.right->local_address(), reason)) << reason;
+    ASSERT_TRUE(gets_through(*pair.left, 1, *pair.right, 100 + lap)) << "as a datagram";
+  }
+  EXPECT_TRUE(gets_ring(*pair.left, 1, *pair.right));
+  exchange_numbers(*pair.left, 1, *pair.right, 1000, 100);
+}
+
+void break_queue_pair(ibv_qp* queue_pair) {
+  ASSERT_NE(queue_pair, nullptr);
+  ibv_qp_attr attributes{};
+  attributes.qp_state = IBV_QPS_ERR;
+  ASSERT_EQ(ibv_modify_qp(queue_pair, &attributes, IBV_QP_STATE), 0);
+}
+
+// Its sender is gone, so nothing can come; it must not keep the receiver awake.
+TEST(VerbsRings, ABrokenConnectionLetsItsReceiverSleep) {
+  const WithRings rings;
+  VerbsPair pair;
+  ASSERT_TRUE(gets_ring(*pair.left, 1, *pair.right));
+  break_queue_pair(pair.left->connections()->queue_pair_to(1));
+  WakeSource& wake = *pair.right->capabilities().wake_source;
+  EXPECT_TRUE(wait_for([&] { return empty(*pair.right), wake.arm(); }, 60));
+  wake.disarm();
+  EXPECT_TRUE(gets_ring(*pair.left, 1, *pair.right)) << "another one";
+}
+
+class VerbsWrittenEngine : public VerbsEngine {
+ protected:
+  const WithRings rings_;
+};
+
+TEST_F(VerbsWrittenEngine, MessagesOfManyLengthsArrive) {
+  start();
+  exchange(500, [](std::uint32_t) {});
+  EXPECT_GT(written_by(transport(0)) + written_by(transport(1)), 100u);
+}
+
+TEST_F(VerbsWrittenEngine, MessagesArriveThoughConnectionsBreak) {
+  start();
+  exchange(300, [&](std::uint32_t number) {
+    ibv_qp* const queue_pair = transport(number / 20 % 2).connections()->queue_pair_to(1 - number / 20 % 2);
+    if (number % 20 == 10 && queue_pair != nullptr) break_queue_pair(queue_pair);
+  });
+  EXPECT_GT(written_by(transport(0)) + written_by(transport(1)), 20u);
+}
+
+TEST_F(VerbsWrittenEngine, MessagesArriveThoughTheInterfaceWasDown) {
+  start();
+  exchange_while_an_interface_is_down();
+}
+
+}  // namespace
+}  // namespace openlapi::test
