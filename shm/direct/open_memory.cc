@@ -133,13 +133,13 @@ void OpenMemory::run_promotions() {
   for (;;) {
     changed_.wait(lock, [this] { return wanted_ != 0 || stop_; });
     if (stop_) return;
-    answer_ = promoter_.promote(wanted_);
+    answer_ = promoter_.promote_block(wanted_, wanted_bytes_);
     wanted_ = 0;
     changed_.notify_all();
   }
 }
 
-Refusal OpenMemory::promote(std::uint64_t address) {
+Refusal OpenMemory::promote(std::uint64_t address, std::uint64_t bytes) {
   const CancellationOff not_cancelled;
   const SignalsOff no_signals;
   const std::lock_guard one_at_a_time(promoting_);
@@ -148,6 +148,7 @@ Refusal OpenMemory::promote(std::uint64_t address) {
   if (!file_.valid()) begin_new_file();
   std::unique_lock lock(mutex_);
   wanted_ = address;
+  wanted_bytes_ = bytes;
   changed_.notify_all();
   changed_.wait(lock, [this] { return wanted_ == 0; });
   return answer_;

@@ -22,7 +22,7 @@
 namespace openlapi::direct {
 namespace {
 
-constexpr std::uint64_t kChunk = 64 << 10;
+constexpr std::uint64_t kPiece = 256 << 10;                  // of a block, moved at once: who writes there waits
 constexpr std::uint64_t kWriteProtectUnpopulated = 1 << 13;  // UFFD_FEATURE_WP_UNPOPULATED, since Linux 6.4
 constexpr std::uint64_t kPresent = std::uint64_t{1} << 63;   // of pagemap
 
@@ -191,13 +191,31 @@ Refusal Promoter::open_moved(std::uint64_t address, const AddressRange& range, s
   return publish(range, offset);
 }
 
-Refusal Promoter::promote(std::uint64_t address) {
+bool Promoter::is_open(std::uint64_t address) {
+  const auto lock = table_.lock();
+  return table_.has(address);
+}
+
+// What is refused as a whole may be open to some part in chunks.
+Refusal Promoter::promote_block(std::uint64_t address, std::uint64_t bytes) {
+  const Refusal answer = promote(address);
+  if (answer == Refusal::kMappings || answer == Refusal::kNoRoom) return answer;
+  const std::uint64_t begin = address / bytes * bytes;
+  for (std::uint64_t chunk = begin; chunk < begin + bytes; chunk += kChunk) {
+    if (is_open(chunk)) continue;
+    const Refusal refusal = bytes >= kPiece ? promote_piece(chunk, kPiece) : Refusal::kSystem;
+    if (refusal != Refusal::kNone && refusal != Refusal::kNotMapped) static_cast<void>(promote(chunk));
+  }
+  return answer;
+}
+
+Refusal Promoter::promote_piece(std::uint64_t address, std::uint64_t size) {
   AddressRange range{};
   std::uint64_t offset = 0;
   if (!file_.valid()) return Refusal::kSystem;
   if (find_in_file(address, range, offset)) return open_moved(address, range, offset);
   Refusal refusal = Refusal::kNone;
-  const std::optional<AddressRange> found = promotable_range(address, kChunk, process_, refusal);
+  const std::optional<AddressRange> found = promotable_range(address, size, process_, refusal);
   return found ? move_to_file(*found) : refusal;
 }
 

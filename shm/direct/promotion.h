@@ -33,8 +33,13 @@ class Promoter {
   bool start(std::string& reason);
   bool stops_system_calls() const { return fault_.stops_system_calls(); }
 
+  static constexpr std::uint64_t kChunk = 64 << 10;
+
   // Opens the chunk around `address`. Fine, too, if it is open already.
-  Refusal promote(std::uint64_t address);
+  Refusal promote(std::uint64_t address) { return promote_piece(address, kChunk); }
+
+  // Opens what can be opened of the `bytes` around `address`, a power of two; says how the address fared.
+  Refusal promote_block(std::uint64_t address, std::uint64_t bytes);
 
   // Opens the program's writable data segment. Only while no other thread runs that writes there: memory of a file
   // cannot be protected.
@@ -47,6 +52,8 @@ class Promoter {
   }
 
  private:
+  Refusal promote_piece(std::uint64_t address, std::uint64_t size);
+  bool is_open(std::uint64_t address);
   Refusal find_place(const AddressRange& range, std::uint64_t& offset);
   void give_up(const AddressRange& range, std::uint64_t offset);
   bool compact_if_full(const OpenRange& range);

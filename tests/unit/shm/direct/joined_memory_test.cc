@@ -56,6 +56,29 @@ TEST(JoinedMemory, HasMoreChunksThanTheTableHasEntries) {
   });
 }
 
+// With what is open already, what may not be opened, and what is not there.
+TEST(JoinedMemory, ABlockIsOpenedAsFarAsItCanBe) {
+  in_a_process(Beside::kNobody, [] {
+    OpenedProcess process;
+    constexpr std::uint64_t kBlock = 2 << 20, kChunks = kBlock / kChunkBytes, kLocked = 9, kAbsent = 20, kOpen = 14;
+    std::uint64_t* const room = map_words(2 * kBlock);
+    std::uint64_t* const words = reinterpret_cast<std::uint64_t*>((address_of(room) + kBlock - 1) / kBlock * kBlock);
+    const auto chunk = [&](std::uint64_t number) { return &words[number * kChunkWords + number]; };
+    for (std::uint64_t number = 0; number < kChunks; number += 3) *chunk(number) = number;
+    ASSERT_EQ(mlock(chunk(kLocked), 8), 0);
+    ASSERT_EQ(munmap(&words[kAbsent * kChunkWords], kChunkBytes), 0);
+    ASSERT_EQ(process.promote(chunk(kOpen)), Refusal::kNone);
+    EXPECT_EQ(process.memory->promote(address_of(chunk(kLocked)), kBlock), Refusal::kLocked);
+    for (std::uint64_t number = 0; number < kChunks; ++number) {
+      const bool is_open = number != kLocked && number != kAbsent;
+      EXPECT_EQ(process.add(chunk(number), 100), is_open) << number;
+      ASSERT_TRUE(!is_open || load(chunk(number)) == 100 + (number % 3 == 0 ? number : 0)) << number;
+    }
+    EXPECT_FALSE(process.add(words - 1) || process.add(words + kBlock / 8)) << "no more than that";
+    EXPECT_LE(mappings_of(process), 4u);
+  });
+}
+
 TEST(JoinedMemory, AMiddlePartMayBeUnmapped) {
   in_a_process(Beside::kNobody, [] {
     OpenedProcess process;
