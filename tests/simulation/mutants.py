@@ -544,7 +544,7 @@ NEIGHBOURS = {
         [(" || neighbour.memory->control().header().read_only != 0", "")]),
     "former_file_used": (
         "shm/shm_direct_memory.cc", "nobody takes the file that an owner begins with a fork",
-        [("neighbour.memory->needs_file() && !take_file(index)", "neighbour.memory->needs_file()")]),
+        [("needs_file() || take_file(index)", "needs_file()")]),
     "dead_owner_served": (
         "shm/shm_direct_memory.cc", "puts into the memory of a process that has ended succeed for ever",
         [(" && group_.gone(index)", " && group_.closed(index)")]),
