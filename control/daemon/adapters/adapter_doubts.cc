@@ -98,7 +98,9 @@ void AdapterDoubts::watch(PollSet& poll_set) {
 
 void AdapterDoubts::tick(Time now) {
   for (auto& [name, doubt] : doubts_) {
-    if (doubt.probe && doubt.probe->is_over(now)) end(name, doubt, now);
+    if (!doubt.probe) continue;
+    doubt.probe->tick(now);
+    if (doubt.probe->is_over(now)) end(name, doubt, now);
   }
   const auto is_due = [&](const Doubt& doubt) { return !doubt.probe && now >= doubt.next; };
   std::erase_if(doubts_, [&](const auto& entry) { return is_due(entry.second) && !is_unreachable(entry.first); });

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace openlapi::daemon {
 namespace {
@@ -42,22 +43,32 @@ bool is_answer(int error) { return error == 0 || error == ECONNREFUSED; }
 
 ReachProbe::ReachProbe(const std::string& interface, const MessageBytes& from, const std::vector<MessageBytes>& to,
                        Time now)
-    : until_(now + kReachProbeTime) {
-  bool has_asked = false;
+    : interface_(interface), from_(from), again_(now + kReachProbeAgain), until_(now + kReachProbeTime) {
   for (const MessageBytes& address : to) {
-    if (sockets_.size() == kMostAsked) break;
-    const int family = address.size() == 4 ? AF_INET : AF_INET6;
-    FileDescriptor socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    // Over no other adapter, whatever the routes are.
-    setsockopt(socket.get(), SOL_SOCKET, SO_BINDTODEVICE, interface.data(), static_cast<socklen_t>(interface.size()));
-    const SocketAddress here = socket_address(from, 0), there = socket_address(address, kDiscardPort);
-    if (bind(socket.get(), here.get(), here.size) != 0) continue;
-    has_asked = true;
-    const int error = connect(socket.get(), there.get(), there.size) == 0 ? 0 : errno;
-    answered_ = answered_ || is_answer(error);
-    if (error == EINPROGRESS) sockets_.push_back(std::move(socket));
+    if (asked_.size() == kMostAsked) break;
+    if (ask(address)) asked_.push_back(address);
   }
-  answered_ = answered_ || !has_asked;
+  answered_ = answered_ || asked_.empty();
+}
+
+bool ReachProbe::ask(const MessageBytes& address) {
+  const int family = address.size() == 4 ? AF_INET : AF_INET6;
+  FileDescriptor socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  // Over no other adapter, whatever the routes are.
+  setsockopt(socket.get(), SOL_SOCKET, SO_BINDTODEVICE, interface_.data(), static_cast<socklen_t>(interface_.size()));
+  const SocketAddress here = socket_address(from_, 0), there = socket_address(address, kDiscardPort);
+  if (bind(socket.get(), here.get(), here.size) != 0) return false;
+  const int error = connect(socket.get(), there.get(), there.size) == 0 ? 0 : errno;
+  answered_ = answered_ || is_answer(error);
+  if (error == EINPROGRESS) sockets_.push_back(std::move(socket));
+  return true;
+}
+
+// The answers to the first questions count as well.
+void ReachProbe::tick(Time now) {
+  if (asked_again_ || answered_ || now < again_) return;
+  asked_again_ = true;
+  for (const MessageBytes& address : asked_) ask(address);
 }
 
 void ReachProbe::take(FileDescriptor& socket) {

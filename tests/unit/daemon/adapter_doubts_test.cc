@@ -1,11 +1,13 @@
 #include "control/daemon/adapters/adapter_doubts.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tests/support/network_namespaces.h"
 #include "tests/unit/daemon/adapter_rows.h"
 
 namespace openlapi::daemon {
@@ -71,9 +73,35 @@ TEST_F(AdapterDoubtsTest, NobodyAnswersInTime) {
   doubts_.doubt(kHere, kSilent, now_);
   pass(milliseconds(1));
   EXPECT_TRUE(told_.empty());
-  EXPECT_EQ(doubts_.deadline(), now_ - milliseconds(1) + kReachProbeTime);
+  EXPECT_EQ(doubts_.deadline(), now_ - milliseconds(1) + kReachProbeAgain);
+  pass(kReachProbeAgain);
+  EXPECT_TRUE(told_.empty());
+  EXPECT_EQ(doubts_.deadline(), now_ - milliseconds(1) - kReachProbeAgain + kReachProbeTime);
   pass(kReachProbeTime);
   EXPECT_EQ(told_, std::vector{false});
+}
+
+// In two network namespaces: at first packets to the other one go to a hardware address that nobody has.
+TEST_F(AdapterDoubtsTest, ALostQuestionIsNoSilence) {
+  if (geteuid() != 0) GTEST_SKIP() << "not root";
+  test::NetworkNamespaces hosts;
+  std::string error;
+  ASSERT_TRUE(hosts.create(1500, error)) << error;
+  const MessageBytes here{10, 77, 0, 1}, there{10, 77, 0, 2};
+  const std::string neighbour = "10.77.0.2 dev veth0";
+  ASSERT_TRUE(hosts.command(0, "ip neigh replace " + neighbour + " lladdr 02:00:00:00:00:09 nud permanent"));
+  table_.set_own({{"veth0", AdapterKind::kInterface, AdapterCause::kUp, 0, 1, {{here, 24}}}});
+  table_.apply({1, 0, ++generation_, {adapter(there, 24)}});
+  AdapterDoubts doubts(universe_, table_, [this](const std::string&, bool reachable) { told_.push_back(reachable); });
+  ASSERT_TRUE(hosts.run_in(0, [&] { doubts.doubt(here, there, now_); }));
+  ASSERT_TRUE(hosts.run_in(0, [&] { doubts.tick(now_ += kReachProbeAgain); }));
+  EXPECT_TRUE(hosts.command(0, "test $(ss -Htn state syn-sent | wc -l) -eq 2")) << "it is asked a second time";
+  ASSERT_TRUE(hosts.command(0, "ip neigh del " + neighbour));
+  PollSet poll_set;
+  doubts.watch(poll_set);
+  poll_set.wait(20'000);  // the kernel repeats both
+  doubts.tick(now_ += milliseconds(1));
+  EXPECT_EQ(told_, std::vector{true});
 }
 
 TEST_F(AdapterDoubtsTest, TriesAgainUntilSomebodyAnswers) {
