@@ -1,15 +1,33 @@
 #include "shm/direct/neighbour_memory.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <utility>
 
 namespace openlapi::direct {
 
+namespace {
+
+// Addresses for one neighbour. Most of them are the program's where it may have only so many (ulimit -v).
+std::uint64_t most_mapped(std::uint64_t neighbours) {
+  constexpr std::uint64_t kUnlimited = std::uint64_t{1} << 40, kProgramsShare = 8;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kUnlimited;
+  const std::uint64_t share = limit.rlim_cur / kProgramsShare / neighbours;
+  return std::clamp(share, 4 * NeighbourMemory::kSmallestWindow, kUnlimited);
+}
+
+}  // namespace
+
 NeighbourMemory::NeighbourMemory(ControlMemory control, std::uint32_t accessor, std::uint64_t window_size)
-    : control_(std::move(control)), entrance_(control_, accessor), window_size_(window_size) {}
+    : control_(std::move(control)),
+      entrance_(control_, accessor),
+      most_mapped_(most_mapped(std::max<std::uint64_t>(control_.accessors(), 1))),
+      window_size_(std::clamp(std::bit_floor(most_mapped_ / 4), kSmallestWindow, window_size)) {}
 
 NeighbourMemory::~NeighbourMemory() { forget(); }
 

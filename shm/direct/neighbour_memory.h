@@ -21,7 +21,8 @@ namespace openlapi::direct {
 
 class NeighbourMemory {
  public:
-  // What a window has if that many addresses are free (ulimit -v), and what it has at least: a power of two.
+  // What a window has where the number of addresses is not limited (ulimit -v), and what it has at least: powers of
+  // two.
   static constexpr std::uint64_t kLargestWindow = std::uint64_t{16} << 30, kSmallestWindow = kRegion;
 
   // `accessor`: the line that the neighbour has admitted us to.
@@ -84,19 +85,19 @@ class NeighbourMemory {
   static constexpr unsigned kChunkBits = 16;
   static constexpr std::size_t kPlaces = 4096;
   static constexpr std::size_t kMostWindows = 4096;
-  static constexpr std::uint64_t kMostMapped = std::uint64_t{1} << 40;  // addresses for one neighbour
 
   static std::size_t place_number(std::uint64_t address) { return chunk_of(address) & (kPlaces - 1); }
   bool read_entry(std::uint64_t address, std::uint64_t length, std::uint64_t& begin, std::uint64_t& end,
                   std::uint64_t& offset) const;
   std::byte* window(std::uint64_t number);
-  bool is_full() const { return windows_.size() == std::min<std::uint64_t>(kMostWindows, kMostMapped / window_size_); }
+  bool is_full() const { return windows_.size() >= std::min<std::uint64_t>(kMostWindows, most_mapped_ / window_size_); }
   void forget();
 
   ControlMemory control_;
   Entrance entrance_;
   DirectFile file_;
-  std::uint64_t file_number_ = UINT64_MAX;                 // none yet
+  std::uint64_t file_number_ = UINT64_MAX;  // none yet
+  const std::uint64_t most_mapped_;         // addresses, in all windows
   std::uint64_t window_size_;
   std::unordered_map<std::uint64_t, std::byte*> windows_;  // by number: the first one is at the file's beginning
   std::array<Place, kPlaces> places_;
