@@ -48,6 +48,7 @@ bool AddressTable::add(const OpenRange& range) {
     grown = {range.begin, grown.end, range.offset};
     entry_of(grown).begin.store(grown.begin, std::memory_order_release);
   } else {
+    has_lost_some_ |= count_ == kMostEntries;
     if (count_ == kMostEntries) return false;
     ranges_[count_] = range;
     publish(count_++);

@@ -17,7 +17,7 @@ struct OpenRange {
   bool operator==(const OpenRange&) const = default;
 };
 
-// Any thread. Whoever has locked it must neither change the process's mappings nor wait for one who does.
+// Any thread. Whoever has locked it must neither change mappings that are watched nor wait for one who does.
 class AddressTable {
  public:
   // `header` outlives it.
@@ -43,6 +43,8 @@ class AddressTable {
   bool has_room_for(const OpenRange& range);
   // Ranges that are not parts of others.
   std::uint32_t size() const { return count_ - joined_; }
+  // Whether memory of the file may be mapped that was never here, or is no more: the table was full.
+  bool has_lost_some() const { return has_lost_some_; }
   const OpenRange& operator[](std::uint32_t number) const { return ranges_[number]; }
 
  private:
@@ -55,8 +57,9 @@ class AddressTable {
 
   ControlHeader& header_;
   std::mutex mutex_;
-  std::uint32_t count_ = 0;                     // entries
-  std::uint32_t joined_ = 0;                    // of these, parts of others: here they are empty
+  std::uint32_t count_ = 0;   // entries
+  std::uint32_t joined_ = 0;  // of these, parts of others: here they are empty
+  bool has_lost_some_ = false;
   std::array<OpenRange, kMostEntries> ranges_;  // by entry
 };
 
@@ -84,7 +87,12 @@ void AddressTable::drop(std::uint64_t begin, std::uint64_t end, Dropped dropped)
   }
   count_ = kept;
   joined_ = 0;
-  if (behind.end != 0 && count_ < kMostEntries) ranges_[count_++] = behind;
+  if (behind.end != 0) {
+    if (count_ < kMostEntries)
+      ranges_[count_++] = behind;
+    else
+      has_lost_some_ = true;
+  }
   for (std::uint32_t number = 0; number < count_; ++number) publish(number);
   header_.count.store(count_, std::memory_order_release);
 }

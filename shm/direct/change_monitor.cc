@@ -4,12 +4,14 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "shm/direct/mapping_in_place.h"
 
@@ -86,19 +88,51 @@ void ChangeMonitor::read_events() {
   }
 }
 
-// The bytes are given back. What the table does not have is what mappings have grown by (mremap), at one of their
-// places.
+// By the kernel's list, in the order of addresses. The program break is no mapping that mremap() makes longer.
+ChangeMonitor::Surroundings ChangeMonitor::look_around(std::uint64_t begin, std::uint64_t end) const {
+  struct stat status {};
+  Surroundings found;
+  if (fstat(means_.file.descriptor(), &status) != 0) return found;
+  means_.mappings.each([&](const Mapping& mapping) {
+    const bool is_ours = mapping.shared && mapping.inode == status.st_ino && mapping.device == status.st_dev;
+    if (mapping.end == begin || mapping.contains(begin)) {
+      found.life_below = is_ours ? mapping.offset / FilePlaces::kAddresses : UINT64_MAX;
+    }
+    const std::uint64_t place = mapping.offset % FilePlaces::kAddresses;  // another one than its address if it moves
+    if (is_ours && place >= end) found.next = std::min(found.next, place);
+    return true;
+  });
+  const std::uint64_t program_break = reinterpret_cast<std::uintptr_t>(sbrk(0));
+  if ((program_break + shm::kPage - 1) / shm::kPage * shm::kPage == begin) found.life_below = UINT64_MAX;
+  return found;
+}
+
+// The bytes are given back, but for those that the mapping below has, or has again, as soon as it grows (mremap): the
+// program may have written there, since its thread goes on. They are given back with that mapping. What the table does
+// not have is what mappings have grown by; most often it is no memory of the file at all.
 void ChangeMonitor::take_unmapped(std::uint64_t begin, std::uint64_t end) {
-  std::uint64_t known = 0;
-  const auto discard = [&](std::uint64_t offset, std::uint64_t length) { means_.file.discard(offset, length); };
+  const Surroundings around = look_around(begin, end);
+  std::uint64_t known = 0, latest = around.life_below;
+  const auto discard_in = [&](std::uint64_t life) {
+    if (life == latest || life == around.life_below) return;
+    means_.file.discard(life * FilePlaces::kAddresses + begin, around.next - begin);
+    latest = life;
+  };
   means_.table.drop(begin, end, [&](std::uint64_t offset, std::uint64_t length) {
     means_.places.give_up(offset, length);
-    discard(offset, length);
+    const std::uint64_t life = offset / FilePlaces::kAddresses;
+    if (!some_is_elsewhere_) {
+      discard_in(life);
+    } else if (life != around.life_below) {
+      means_.file.discard(offset, length);
+    }
     known += length;
   });
-  if (known == end - begin) return;
-  means_.places.give_up_all(begin, end, [&](std::uint64_t offset) {
-    if (!some_is_elsewhere_) discard(offset, end - begin);
+  const AddressRange moved = std::exchange(moved_away_, {});
+  if (known == end - begin || (known == 0 && moved.begin == begin && moved.end == end)) return;
+  const bool is_any = (known == 0 && around.life_below == UINT64_MAX) || means_.table.has_lost_some();
+  means_.places.give_up_all(begin, end, [&](std::uint64_t life) {
+    if (is_any && !some_is_elsewhere_) discard_in(life);
   });
 }
 
@@ -107,7 +141,12 @@ void ChangeMonitor::take_moved(std::uint64_t from, std::uint64_t to, std::uint64
                     [&](std::uint64_t offset, std::uint64_t bytes) { means_.places.give_up(offset, bytes); });
   means_.table.drop(to, to + length, [](std::uint64_t, std::uint64_t) {});
   const std::optional<Moved> moved = find_moved(from, to, length);
-  if (moved && (moved->is_left_behind || !make_private(*moved))) some_is_elsewhere_ = true;
+  if (!moved) return;
+  if (!moved->is_left_behind && make_private(*moved)) {
+    moved_away_ = {from, from + length};
+  } else {
+    some_is_elsewhere_ = true;
+  }
 }
 
 // With what it has grown by meanwhile. There it shows what is behind it in the file, which is its own only if that has

@@ -45,6 +45,11 @@ class ChangeMonitor {
  private:
   void run();
   void read_events();
+  struct Surroundings {
+    std::uint64_t life_below = UINT64_MAX;        // of the mapping of the file that ends at or contains an address
+    std::uint64_t next = FilePlaces::kAddresses;  // the next place that is mapped, in any life
+  };
+  Surroundings look_around(std::uint64_t begin, std::uint64_t end) const;
   void take_unmapped(std::uint64_t begin, std::uint64_t end);
   void take_moved(std::uint64_t from, std::uint64_t to, std::uint64_t length);
   struct Moved {
@@ -59,6 +64,7 @@ class ChangeMonitor {
 
   const Means means_;
   bool some_is_elsewhere_ = false;  // memory of the file that is not at the address of its place
+  AddressRange moved_away_{};  // what was moved last, and is all private: the event of its old addresses is to come
   Userfault events_;
   FileDescriptor stop_;
   PrivateThread thread_;

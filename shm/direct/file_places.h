@@ -40,10 +40,10 @@ class FilePlaces {
     give_up(offset % kAddresses, offset % kAddresses + length, offset / kAddresses + 1);
   }
 
-  // The same for all places that these addresses may have had. Calls visit(offset) for each.
+  // The same for all places that these addresses may have had. Calls visit(life) for each.
   template <typename Visit>
   void give_up_all(std::uint64_t begin, std::uint64_t end, Visit visit) {
-    for (std::uint64_t life = 0; life < lives_; ++life) visit(life * kAddresses + begin);
+    for (std::uint64_t life = 0; life < lives_; ++life) visit(life);
     give_up(begin, end, lives_);
   }
 

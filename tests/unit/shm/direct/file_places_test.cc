@@ -53,8 +53,8 @@ TEST_F(FilePlacesTest, AllPlacesOfAddressesCanBeGivenUp) {
   places_->give_up(first, kChunkBytes);
   const std::uint64_t second = take(kMemory);
   std::vector<std::uint64_t> visited;
-  places_->give_up_all(kMemory, kMemory + kChunkBytes, [&](std::uint64_t offset) { visited.push_back(offset); });
-  EXPECT_EQ(visited, (std::vector<std::uint64_t>{first, second}));
+  places_->give_up_all(kMemory, kMemory + kChunkBytes, [&](std::uint64_t life) { visited.push_back(life); });
+  EXPECT_EQ(visited, (std::vector<std::uint64_t>{0, 1}));
   EXPECT_EQ(take(kMemory), second + FilePlaces::kAddresses);
 }
 

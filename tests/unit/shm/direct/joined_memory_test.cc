@@ -11,6 +11,18 @@
 #include "tests/support/sanitizers.h"
 #include "tests/unit/shm/direct/opened_process.h"
 
+namespace {
+
+std::atomic<unsigned> calls_of_fallocate{0};
+
+}  // namespace
+
+// The library's own calls come here.
+extern "C" int fallocate(int file, int mode, off_t offset, off_t length) {
+  ++calls_of_fallocate;
+  return static_cast<int>(syscall(SYS_fallocate, file, mode, offset, length));
+}
+
 namespace openlapi::direct {
 namespace {
 
@@ -138,7 +150,6 @@ TEST(JoinedMemory, APartMayGrowIntoWhatWasMovedAway) {
     ASSERT_EQ(mremap(behind, 2 * kChunkBytes, 2 * kChunkBytes, MREMAP_MAYMOVE | MREMAP_FIXED, target), target);
     for (std::uint64_t round = repetitions(20); round > 0; --round) {
       ASSERT_EQ(mremap(words, 2 * kChunkBytes, 4 * kChunkBytes, 0), words);
-      ASSERT_EQ(sum_of(behind, 2 * kChunkWords), 0u) << "it is new";
       std::memset(behind, 2, 2 * kChunkBytes);
       if (round % 2 == 0) {
         ASSERT_EQ(process.promote(behind), Refusal::kNone);
@@ -151,6 +162,40 @@ TEST(JoinedMemory, APartMayGrowIntoWhatWasMovedAway) {
     EXPECT_EQ(sum_of(target, 2 * kChunkWords), 2 * kChunkWords * 0x0101010101010101u);
     process.add_when_open(words);
     EXPECT_EQ(load(words), 0x0101010101010102u);
+  });
+}
+
+// The thread that gives a part back goes on before the monitor has done all that follows from it.
+TEST(JoinedMemory, WhatIsWrittenAfterAPartHasComeBackStays) {
+  in_a_process(Beside::kNobody, [] {
+    OpenedProcess process;
+    std::uint64_t* const words = open_chunks(process, 2);
+    std::uint64_t* const behind = &words[kChunkWords];
+    for (std::uint64_t round = repetitions(3000); round > 0; --round) {
+      ASSERT_EQ(mremap(words, 2 * kChunkBytes, kChunkBytes, 0), words);
+      ASSERT_EQ(mremap(words, kChunkBytes, 2 * kChunkBytes, 0), words);
+      for (std::uint64_t at = 0; at < kChunkWords; at += 512) behind[at] = round;
+      ASSERT_FALSE(process.memory->is_open(address_of(behind))) << "the event has been taken";
+      for (std::uint64_t at = 0; at < kChunkWords; at += 512) ASSERT_EQ(load(&behind[at]), round);
+    }
+  });
+}
+
+// However often the addresses have been in use.
+TEST(JoinedMemory, UnmappingTakesAFewSystemCalls) {
+  in_a_process(Beside::kNobody, [] {
+    OpenedProcess process;
+    std::uint64_t* words = map_words(2 * kChunkBytes);
+    for (std::uint64_t round = repetitions(100); round > 0; --round) {
+      ASSERT_EQ(process.promote(words), Refusal::kNone);
+      const unsigned before = calls_of_fallocate;
+      ASSERT_EQ(munmap(words, 2 * kChunkBytes), 0);
+      words = map_words_at(words, 2 * kChunkBytes);
+      ASSERT_EQ(process.promote(&words[kChunkWords]), Refusal::kNone) << "the event has been taken";
+      ASSERT_LE(calls_of_fallocate - before, 2u);
+      ASSERT_EQ(munmap(words, 2 * kChunkBytes), 0);
+      words = map_words_at(words, 2 * kChunkBytes);
+    }
   });
 }
 
