@@ -146,6 +146,7 @@ void ChangeMonitor::take_moved(std::uint64_t from, std::uint64_t to, std::uint64
     moved_away_ = {from, from + length};
   } else {
     some_is_elsewhere_ = true;
+    cover_end(*moved);
   }
 }
 
@@ -168,6 +169,14 @@ std::optional<ChangeMonitor::Moved> ChangeMonitor::find_moved(std::uint64_t from
     if (stays(behind)) found->bytes = std::min(found->bytes, behind - from);
   });
   return found;
+}
+
+// Of what stays in the file: what it has grown by is anonymous.
+void ChangeMonitor::cover_end(const Moved& moved) {
+  const std::uint64_t begin = moved.range.begin + moved.bytes, end = moved.range.end;
+  if (begin == end) return;
+  events_.unwatch(begin, end);
+  syscall(SYS_mmap, begin, end - begin, moved.rights, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
 // It gets anonymous memory in one step. Nobody uses it before its thread goes on. False: it stays as it is.

@@ -61,6 +61,7 @@ class ChangeMonitor {
   };
   std::optional<Moved> find_moved(std::uint64_t from, std::uint64_t to, std::uint64_t length) const;
   bool make_private(const Moved& moved);
+  void cover_end(const Moved& moved);
 
   const Means means_;
   bool some_is_elsewhere_ = false;  // memory of the file that is not at the address of its place

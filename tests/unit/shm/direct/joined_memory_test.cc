@@ -141,6 +141,39 @@ TEST(JoinedMemory, APartMayBeMovedAndGrow) {
   });
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+std::uint64_t mapped_bytes() {
+  std::uint64_t bytes = 0;
+  each_mapping([&](const Mapping& mapping) { return bytes += mapping.end - mapping.begin, true; });
+  return bytes;
+}
+
+// Where there is no room for a copy it stays in the file, but not with what is behind it there.
+TEST(JoinedMemory, APartMayGrowWhereAddressesAreFew) {
+  in_a_process(Beside::kNobody, [] {
+    OpenedProcess process;
+    constexpr std::uint64_t kPart = 64;
+    std::uint64_t* const words = open_chunks(process, 2 * kPart);
+    std::uint64_t* const other = &words[kPart * kChunkWords];
+    words[5] = 55;
+    rlimit all{};
+    ASSERT_EQ(getrlimit(RLIMIT_AS, &all), 0);
+    const rlimit few = {mapped_bytes() + (kPart + kPart / 2) * kChunkBytes, all.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_AS, &few), 0);
+    void* const moved = mremap(words, kPart * kChunkBytes, 2 * kPart * kChunkBytes, MREMAP_MAYMOVE);
+    ASSERT_EQ(setrlimit(RLIMIT_AS, &all), 0);
+    ASSERT_NE(moved, MAP_FAILED);
+    auto* const target = static_cast<std::uint64_t*>(moved);
+    EXPECT_EQ(target[5], 55u);
+    EXPECT_EQ(sum_of(&target[kPart * kChunkWords], kPart * kChunkWords), 0u) << "it is new";
+    std::memset(&target[kPart * kChunkWords], 1, kPart * kChunkBytes);
+    EXPECT_EQ(other[0], kPart) << "it is another one's";
+    process.add_when_open(other);
+    EXPECT_EQ(load(other), kPart + 1);
+  });
+}
+#endif
+
 TEST(JoinedMemory, APartMayGrowIntoWhatWasMovedAway) {
   in_a_process(Beside::kNobody, [] {
     OpenedProcess process;
