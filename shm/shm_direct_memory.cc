@@ -130,8 +130,8 @@ class ShmDirect final : public ShmDirectMemory {
   void asked_for(std::uint64_t address) override {
     if (file_ != memory_->control().header().file.load(std::memory_order_relaxed)) [[unlikely]]
       begin_demand();
-    if (const std::uint64_t bytes = demand_.grows(address); bytes != 0) [[unlikely]]
-      open_hot(address, bytes);
+    if (demand_.grows(address)) [[unlikely]]
+      open_hot(address);
   }
   void asked_for_pieces(Pieces pieces) override;
   bool counters_have_moved() override {
@@ -151,7 +151,7 @@ class ShmDirect final : public ShmDirectMemory {
  private:
   void admit(std::uint32_t index);
   void begin_demand();
-  void open_hot(std::uint64_t address, std::uint64_t bytes);
+  void open_hot(std::uint64_t address);
   void grant_wishes();
   bool meet(std::uint32_t index);
   bool take_file(std::uint32_t index);
@@ -201,10 +201,8 @@ void ShmDirect::admit(std::uint32_t index) {
 }
 
 // Each look costs two system calls: messages for what is open lead to one ever less often.
-[[gnu::noinline]] void ShmDirect::open_hot(std::uint64_t address, std::uint64_t bytes) {
-  if (!memory_->is_open(address) && memory_->promote(address, bytes) == direct::Refusal::kNone) {
-    demand_.forget(address, bytes);
-  }
+[[gnu::noinline]] void ShmDirect::open_hot(std::uint64_t address) {
+  if (!memory_->is_open(address) && memory_->promote(address) == direct::Refusal::kNone) demand_.forget(address);
 }
 
 // What neighbours have read often while nobody polled here.
@@ -213,7 +211,7 @@ void ShmDirect::admit(std::uint32_t index) {
   control.header().wishes.store(0, std::memory_order_seq_cst);  // before the lines: pairs with wish_for()
   for (std::uint32_t index = 0; index < group_.size(); ++index) {
     const std::uint64_t address = control.line(index).wanted.exchange(0, std::memory_order_seq_cst);
-    if (address != 0) open_hot(address, direct::Demand::kChunk);
+    if (address != 0) open_hot(address);
   }
 }
 

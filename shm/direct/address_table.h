@@ -17,7 +17,7 @@ struct OpenRange {
   bool operator==(const OpenRange&) const = default;
 };
 
-// Any thread. Whoever has locked it must neither change mappings that are watched nor wait for one who does.
+// Any thread. Whoever has locked it must neither change the process's mappings nor wait for one who does.
 class AddressTable {
  public:
   // `header` outlives it.
@@ -26,41 +26,27 @@ class AddressTable {
   // Also for the time between a look at the mappings and what is made of it.
   [[nodiscard]] std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex_); }
 
-  // With the lock. What touches ranges in addresses and file is joined with them. False: the table is full.
+  // With the lock. What continues the end of a range is joined with it. False: the table is full.
   bool add(const OpenRange& range);
   // With the lock and the gate closed: nothing of [begin, end) is open any more. calls `dropped(offset, length)` for
   // what was.
   template <typename Dropped>
   void drop(std::uint64_t begin, std::uint64_t end, Dropped dropped);
 
-  // With the lock and the gate closed: ranges that have become parts of others leave their entries.
-  void compact() {
-    drop(0, 0, [](std::uint64_t, std::uint64_t) {});
-  }
-
   // With the lock.
   bool has(std::uint64_t address) const;
-  bool has_room_for(const OpenRange& range);
-  // Ranges that are not parts of others.
-  std::uint32_t size() const { return count_ - joined_; }
-  // Whether memory of the file may be mapped that was never here, or is no more: the table was full.
-  bool has_lost_some() const { return has_lost_some_; }
+  std::uint32_t size() const { return count_; }
+  // Whether a range that continues no other one can be added.
+  bool has_room() const { return count_ < kMostEntries; }
   const OpenRange& operator[](std::uint32_t number) const { return ranges_[number]; }
 
  private:
   void publish(std::uint32_t number);
-  struct Touching {
-    OpenRange *before = nullptr, *after = nullptr;
-  };
-  Touching touching(const OpenRange& range);
-  TableEntry& entry_of(const OpenRange& range) { return header_.entries[&range - ranges_.data()]; }
 
   ControlHeader& header_;
   std::mutex mutex_;
-  std::uint32_t count_ = 0;   // entries
-  std::uint32_t joined_ = 0;  // of these, parts of others: here they are empty
-  bool has_lost_some_ = false;
-  std::array<OpenRange, kMostEntries> ranges_;  // by entry
+  std::uint32_t count_ = 0;
+  std::array<OpenRange, kMostEntries> ranges_;
 };
 
 // Of one range, what is before and what is after the hole stay. A full table loses what is after it.
@@ -70,7 +56,6 @@ void AddressTable::drop(std::uint64_t begin, std::uint64_t end, Dropped dropped)
   OpenRange behind{};
   for (std::uint32_t next = 0; next < count_; ++next) {
     const OpenRange range = ranges_[next];
-    if (range.begin == range.end) continue;
     const std::uint64_t from = range.begin > begin ? range.begin : begin, to = range.end < end ? range.end : end;
     if (from >= to) {
       ranges_[kept++] = range;
@@ -86,13 +71,7 @@ void AddressTable::drop(std::uint64_t begin, std::uint64_t end, Dropped dropped)
     }
   }
   count_ = kept;
-  joined_ = 0;
-  if (behind.end != 0) {
-    if (count_ < kMostEntries)
-      ranges_[count_++] = behind;
-    else
-      has_lost_some_ = true;
-  }
+  if (behind.end != 0 && count_ < kMostEntries) ranges_[count_++] = behind;
   for (std::uint32_t number = 0; number < count_; ++number) publish(number);
   header_.count.store(count_, std::memory_order_release);
 }

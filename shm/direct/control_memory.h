@@ -18,11 +18,10 @@ namespace openlapi::direct {
 inline constexpr std::uint32_t kMostEntries = 2048;
 inline constexpr std::uint64_t kControlMagic = 0x6c617069'64697233;  // "lapidir3"
 
-// The addresses [begin, end) of the owner are in its file at what is by `distance` more, modulo 2^64. Written by the
-// owner. While the gate is open an entry only grows, at both ends: each of the three may be read at another time. What
-// an accessor reads while the generation changes may be of two entries.
+// The addresses [begin, end) of the owner are at `offset` of its file. Written by the owner. What an accessor reads
+// while the generation changes may be of two entries.
 struct TableEntry {
-  std::atomic<std::uint64_t> begin, end, distance;
+  std::atomic<std::uint64_t> begin, end, offset;
 };
 
 // Written by the accessor alone, but for `wanted`.
@@ -47,7 +46,7 @@ struct ControlHeader {
   // Bits 0-7: for how many reasons the gate is closed. What is above is another number each time that it opens. Written
   // by the owner.
   alignas(shm::kLinePair) std::atomic<std::uint64_t> generation;
-  // Entries of the table. While the gate is open entries are only added, and some may be parts of others.
+  // Entries of the table. While the gate is open entries are only added, and an entry's end only moves up.
   std::atomic<std::uint64_t> count;
   // Number of the file that all entries are of. The owner begins a new one after a fork.
   std::atomic<std::uint64_t> file;

@@ -51,6 +51,11 @@ DirectFile DirectFile::attach(FileDescriptor descriptor, std::string& error) {
   return file;
 }
 
+std::uint64_t DirectFile::place(std::uint64_t begin, std::uint64_t end) {
+  if (next_ > kFileSize - kPlaceSpacing || end - begin > kPlaceSpacing / 2) return 0;
+  return std::exchange(next_, next_ + kPlaceSpacing) + begin % kRegion;
+}
+
 void DirectFile::discard(std::uint64_t offset, std::uint64_t length) const {
   const int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
   fallocate(file_.get(), mode, static_cast<off_t>(offset), static_cast<off_t>(length));

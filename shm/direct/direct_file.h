@@ -1,6 +1,5 @@
 // The memory file that an owner's open memory lies in. It is sparse and larger than any address space will be. Its size
-// is sealed: nobody can take pages away from under those who map it, and every place (file_places.h) can be mapped
-// before it is used.
+// is sealed: nobody can take pages away from under those who map it, and every place can be mapped before it is used.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +9,11 @@
 
 namespace openlapi::direct {
 
-inline constexpr std::uint64_t kFileSize = std::uint64_t{1} << 62;
-// Of a huge page. Addresses and places are the same modulo this, so that both sides can have some.
+inline constexpr std::uint64_t kFileSize = std::uint64_t{1} << 60;
+// The size of windows. Addresses and places are the same modulo this, so that both sides can have huge pages.
 inline constexpr std::uint64_t kRegion = 2u << 20;
+// What lies behind a place is kept free, for the program may let a mapping grow (mremap).
+inline constexpr std::uint64_t kPlaceSpacing = std::uint64_t{1} << 36;
 
 class DirectFile {
  public:
@@ -24,11 +25,16 @@ class DirectFile {
   bool valid() const { return file_.is_open(); }
   int descriptor() const { return file_.get(); }
 
+  // The owner's: a place for the mapping [begin, end), which no other mapping gets: stale windows never show bytes that
+  // are another one's. The offset of `begin`. Zero: the file is used up, or the mapping is too long.
+  std::uint64_t place(std::uint64_t begin, std::uint64_t end);
+
   // Gives bytes back to the system. They read as zero from now on.
   void discard(std::uint64_t offset, std::uint64_t length) const;
 
  private:
   FileDescriptor file_;
+  std::uint64_t next_ = kPlaceSpacing;
 };
 
 }  // namespace openlapi::direct

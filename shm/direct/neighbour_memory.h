@@ -1,11 +1,10 @@
 // The memory of a neighbour as an accessor reaches it: by loads and stores, while the neighbour's gate is open.
 //
-// A mapped window shows a large part of the neighbour's file, also what of it is not in use yet: the table says how far
-// an operation may go. Windows stay when the generation changes, since their bytes remain what they are; what leads to
+// A mapped window shows a region of the neighbour's file, also what of it is not in use yet: the table says how far an
+// operation may go. Windows stay when the generation changes, since their bytes remain what they are; what leads to
 // them, the places, is of one generation. Not thread-safe: belongs to whom the accessor's line belongs.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -21,12 +20,8 @@ namespace openlapi::direct {
 
 class NeighbourMemory {
  public:
-  // What a window has where the number of addresses is not limited (ulimit -v), and what it has at least: powers of
-  // two.
-  static constexpr std::uint64_t kLargestWindow = std::uint64_t{16} << 30, kSmallestWindow = kRegion;
-
   // `accessor`: the line that the neighbour has admitted us to.
-  NeighbourMemory(ControlMemory control, std::uint32_t accessor, std::uint64_t window_size = kLargestWindow);
+  NeighbourMemory(ControlMemory control, std::uint32_t accessor);
   ~NeighbourMemory();
   NeighbourMemory(const NeighbourMemory&) = delete;
   NeighbourMemory& operator=(const NeighbourMemory&) = delete;
@@ -69,8 +64,7 @@ class NeighbourMemory {
   }
 
  private:
-  // What was learned last for one of the chunks of addresses that share it: the range around it, which is mostly that
-  // of the others, too. No open generation is zero.
+  // What is known of one chunk of addresses. No open generation is zero.
   struct Place {
     std::uint64_t generation = 0;
     std::uint64_t begin = 0, size = 0;  // of the neighbour's addresses, within one window
@@ -89,17 +83,14 @@ class NeighbourMemory {
   static std::size_t place_number(std::uint64_t address) { return chunk_of(address) & (kPlaces - 1); }
   bool read_entry(std::uint64_t address, std::uint64_t length, std::uint64_t& begin, std::uint64_t& end,
                   std::uint64_t& offset) const;
-  std::byte* window(std::uint64_t number);
-  bool is_full() const { return windows_.size() >= std::min<std::uint64_t>(kMostWindows, most_mapped_ / window_size_); }
+  std::byte* window(std::uint64_t region);
   void forget();
 
   ControlMemory control_;
   Entrance entrance_;
   DirectFile file_;
-  std::uint64_t file_number_ = UINT64_MAX;  // none yet
-  const std::uint64_t most_mapped_;         // addresses, in all windows
-  std::uint64_t window_size_;
-  std::unordered_map<std::uint64_t, std::byte*> windows_;  // by number: the first one is at the file's beginning
+  std::uint64_t file_number_ = UINT64_MAX;                 // none yet
+  std::unordered_map<std::uint64_t, std::byte*> windows_;  // by region of the file
   std::array<Place, kPlaces> places_;
   std::array<Missing, kMissing> missing_;
 };

@@ -41,8 +41,8 @@ OpenMemory::OpenMemory(const AddressRange& own, ControlMemory control, DirectFil
       file_(std::move(file)),
       gate_(control_),
       table_(control_.header()),
-      monitor_({file_, places_, table_, gate_, mappings_}),
-      promoter_({file_, places_, table_, gate_, monitor_.events()}, {kept_, mappings_, most_mappings()}) {
+      monitor_(file_, table_, gate_),
+      promoter_(file_, table_, gate_, {kept_, mappings_, most_mappings()}, monitor_.events()) {
   kept_.add(own.begin, own.end);
   control_.header().file_descriptor.store(file_.descriptor());
 }
@@ -133,13 +133,13 @@ void OpenMemory::run_promotions() {
   for (;;) {
     changed_.wait(lock, [this] { return wanted_ != 0 || stop_; });
     if (stop_) return;
-    answer_ = promoter_.promote_block(wanted_, wanted_bytes_);
+    answer_ = promoter_.promote(wanted_);
     wanted_ = 0;
     changed_.notify_all();
   }
 }
 
-Refusal OpenMemory::promote(std::uint64_t address, std::uint64_t bytes) {
+Refusal OpenMemory::promote(std::uint64_t address) {
   const CancellationOff not_cancelled;
   const SignalsOff no_signals;
   const std::lock_guard one_at_a_time(promoting_);
@@ -148,7 +148,6 @@ Refusal OpenMemory::promote(std::uint64_t address, std::uint64_t bytes) {
   if (!file_.valid()) begin_new_file();
   std::unique_lock lock(mutex_);
   wanted_ = address;
-  wanted_bytes_ = bytes;
   changed_.notify_all();
   changed_.wait(lock, [this] { return wanted_ == 0; });
   return answer_;
@@ -211,7 +210,6 @@ void OpenMemory::begin_new_file() {
   std::string reason;
   file_ = DirectFile();
   file_ = DirectFile::create(reason);
-  places_ = FilePlaces();
   control_.header().file_descriptor.store(file_.descriptor());
   control_.header().file.fetch_add(1);
   if (file_.valid()) gate_.open();

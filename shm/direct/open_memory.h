@@ -52,9 +52,9 @@ class OpenMemory {
   // Whether it is promoted. After a fork, and wherever memory is moved out of the file, nothing is.
   bool is_open(std::uint64_t address);
 
-  // Opens the chunk of memory around the address, or as many bytes (a power of two) as are wanted; returns when that is
-  // done or refused. The caller takes no signals meanwhile.
-  Refusal promote(std::uint64_t address, std::uint64_t bytes = Promoter::kChunk);
+  // Opens the chunk of memory around the address; returns when that is done or refused. The caller takes no signals
+  // meanwhile.
+  Refusal promote(std::uint64_t address);
 
   // While the caller is the only thread that writes there. Locks (mlock) of it are lost.
   Refusal promote_data_segment();
@@ -87,7 +87,6 @@ class OpenMemory {
   DirectFile file_;
   Gate gate_;
   AddressTable table_;
-  FilePlaces places_;  // of file_
   ChangeMonitor monitor_;
   Promoter promoter_;
 
@@ -95,7 +94,6 @@ class OpenMemory {
   std::mutex mutex_;      // of what follows
   std::condition_variable changed_;
   std::uint64_t wanted_ = 0;  // the address; 0: none
-  std::uint64_t wanted_bytes_ = 0;
   Refusal answer_ = Refusal::kNone;
   bool stop_ = false;
   PrivateThread thread_;

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -14,15 +13,13 @@
 #include <cerrno>
 #include <cstring>
 
-#include "dataplane/base/clock.h"
-#include "dataplane/base/monotonic_clock.h"
 #include "dataplane/base/process_maps.h"
 #include "shm/direct/mapping_in_place.h"
 
 namespace openlapi::direct {
 namespace {
 
-constexpr std::uint64_t kPiece = 256 << 10;                  // of a block, moved at once: who writes there waits
+constexpr std::uint64_t kChunk = 64 << 10;
 constexpr std::uint64_t kWriteProtectUnpopulated = 1 << 13;  // UFFD_FEATURE_WP_UNPOPULATED, since Linux 6.4
 constexpr std::uint64_t kPresent = std::uint64_t{1} << 63;   // of pagemap
 
@@ -49,13 +46,9 @@ bool write_unless_zero(int file, std::uint64_t from, std::uint64_t offset) {
 
 }  // namespace
 
-Promoter::Promoter(const Means& means, const ProcessView& process)
-    : file_(means.file),
-      places_(means.places),
-      table_(means.table),
-      gate_(means.gate),
-      events_(means.events),
-      process_(process) {}
+Promoter::Promoter(DirectFile& file, AddressTable& table, Gate& gate, const ProcessView& process,
+                   const Userfault& events)
+    : file_(file), table_(table), gate_(gate), process_(process), events_(events) {}
 
 bool Promoter::start(std::string& reason) {
   page_map_.reset(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
@@ -133,89 +126,44 @@ Refusal Promoter::publish(const AddressRange& range, std::uint64_t offset) {
   return table_.add({range.begin, range.end, offset}) ? Refusal::kNone : Refusal::kNoRoom;
 }
 
-// With the table's lock. Before anything is moved: what is in the file and not in the table is of no use.
-bool Promoter::compact_if_full(const OpenRange& range) {
-  if (table_.has_room_for(range)) return true;
-  gate_.shut();
-  table_.compact();
-  gate_.open();
-  return table_.has_room_for(range);
-}
-
-// The memory that was at these addresses before may have a place that its event has yet to give up.
-Refusal Promoter::find_place(const AddressRange& range, std::uint64_t& offset) {
-  constexpr Nanoseconds kPatience = kSecond;  // the thread that makes the change may not be running
-  for (const Nanoseconds end = system_monotonic_time() + kPatience;; sched_yield()) {
-    const auto lock = table_.lock();
-    if (events_.has_pending_changes()) {
-      if (system_monotonic_time() < end) continue;
-      return Refusal::kChanged;
-    }
-    const std::optional<std::uint64_t> place = places_.take(range.begin, range.end);
-    if (!place || !compact_if_full({range.begin, range.end, *place})) return Refusal::kNoRoom;
-    offset = *place;
-    return Refusal::kNone;
-  }
-}
-
-void Promoter::give_up(const AddressRange& range, std::uint64_t offset) {
-  const auto lock = table_.lock();
-  places_.give_up(offset, range.end - range.begin);
-}
-
 Refusal Promoter::move_to_file(const AddressRange& range) {
-  std::uint64_t offset = 0;
-  if (const Refusal refusal = find_place(range, offset); refusal != Refusal::kNone) return refusal;
+  const std::uint64_t offset = file_.place(range.begin, range.end);
+  if (offset == 0) return Refusal::kNoRoom;
   if (!fault_.watch(range.begin, range.end)) return Refusal::kSystem;
   const bool is_protected = fault_.protect(range.begin, range.end);
-  Refusal refusal = is_protected ? replace(range, offset) : Refusal::kSystem;
+  const Refusal refusal = is_protected ? replace(range, offset) : Refusal::kSystem;
   if (refusal != Refusal::kNone) fault_.unwatch(range.begin, range.end);
   fault_.wake(range.begin, range.end);
-  if (refusal == Refusal::kNone) refusal = publish(range, offset);
-  if (refusal != Refusal::kNone) give_up(range, offset);
-  return refusal;
+  return refusal != Refusal::kNone ? refusal : publish(range, offset);
 }
 
-// It was moved there by nobody else: a mapping of the file that has grown, or that has lost its entry to a full table.
-Refusal Promoter::open_moved(std::uint64_t address, const AddressRange& range, std::uint64_t offset) {
-  {
-    const auto lock = table_.lock();
-    if (table_.has(address)) return Refusal::kNone;
-  }
-  gate_.shut();
-  {
-    const auto lock = table_.lock();
-    table_.drop(range.begin, range.end, [](std::uint64_t, std::uint64_t) {});
-  }
-  gate_.open();
-  return publish(range, offset);
-}
-
-bool Promoter::is_open(std::uint64_t address) {
+// Before anything is moved: what is in the file and not in the table is of no use, and costs mappings.
+bool Promoter::has_room() {
   const auto lock = table_.lock();
-  return table_.has(address);
+  return table_.has_room();
 }
 
-// What is refused as a whole may be open to some part in chunks.
-Refusal Promoter::promote_block(std::uint64_t address, std::uint64_t bytes) {
-  const Refusal answer = promote(address);
-  if (answer == Refusal::kMappings || answer == Refusal::kNoRoom) return answer;
-  const std::uint64_t begin = address / bytes * bytes;
-  for (std::uint64_t chunk = begin; chunk < begin + bytes; chunk += kChunk) {
-    if (is_open(chunk)) continue;
-    const Refusal refusal = bytes >= kPiece ? promote_piece(chunk, kPiece) : Refusal::kSystem;
-    if (refusal != Refusal::kNone && refusal != Refusal::kNotMapped) static_cast<void>(promote(chunk));
-  }
-  return answer;
-}
-
-Refusal Promoter::promote_piece(std::uint64_t address, std::uint64_t size) {
+Refusal Promoter::promote(std::uint64_t address) {
   AddressRange range{};
   std::uint64_t offset = 0;
   if (!file_.valid()) return Refusal::kSystem;
-  if (find_in_file(address, range, offset)) return open_moved(address, range, offset);
+  if (find_in_file(address, range, offset)) {
+    // It is open, or was moved by mremap(): then it has lost its entries, but is still watched.
+    {
+      const auto lock = table_.lock();
+      if (table_.has(address)) return Refusal::kNone;
+    }
+    gate_.shut();
+    {
+      const auto lock = table_.lock();
+      table_.drop(range.begin, range.end, [](std::uint64_t, std::uint64_t) {});
+    }
+    gate_.open();
+    return publish(range, offset);
+  }
+  if (!has_room()) return Refusal::kNoRoom;
   Refusal refusal = Refusal::kNone;
-  const std::optional<AddressRange> found = promotable_range(address, size, process_, refusal);
+  const std::optional<AddressRange> found = promotable_range(address, kChunk, process_, refusal);
   return found ? move_to_file(*found) : refusal;
 }
 
@@ -233,8 +181,8 @@ Refusal Promoter::promote_data_segment() {
   if (count == 0) return Refusal::kNotMapped;
   for (std::size_t number = 0; number < count; ++number) {
     const AddressRange& segment = segments[number];
-    std::uint64_t offset = 0;
-    if (const Refusal refusal = find_place(segment, offset); refusal != Refusal::kNone) return refusal;
+    const std::uint64_t offset = file_.place(segment.begin, segment.end);
+    if (offset == 0) return Refusal::kNoRoom;
     if (!write_whole(file_.descriptor(), segment.begin, segment.end - segment.begin, offset) ||
         !map_in_place(segment, PROT_READ | PROT_WRITE, MAP_SHARED, file_.descriptor(), offset)) {
       return Refusal::kSystem;

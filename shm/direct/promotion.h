@@ -10,7 +10,6 @@
 
 #include "shm/direct/address_table.h"
 #include "shm/direct/direct_file.h"
-#include "shm/direct/file_places.h"
 #include "shm/direct/gate.h"
 #include "shm/direct/promotable.h"
 #include "shm/direct/userfault.h"
@@ -20,26 +19,14 @@ namespace openlapi::direct {
 class Promoter {
  public:
   // `events` reports what happens to promoted memory. All outlive it.
-  struct Means {
-    DirectFile& file;
-    FilePlaces& places;
-    AddressTable& table;
-    Gate& gate;
-    const Userfault& events;
-  };
-  Promoter(const Means& means, const ProcessView& process);
+  Promoter(DirectFile& file, AddressTable& table, Gate& gate, const ProcessView& process, const Userfault& events);
 
   // False: `reason` says why nothing can be promoted here.
   bool start(std::string& reason);
   bool stops_system_calls() const { return fault_.stops_system_calls(); }
 
-  static constexpr std::uint64_t kChunk = 64 << 10;
-
   // Opens the chunk around `address`. Fine, too, if it is open already.
-  Refusal promote(std::uint64_t address) { return promote_piece(address, kChunk); }
-
-  // Opens what can be opened of the `bytes` around `address`, a power of two; says how the address fared.
-  Refusal promote_block(std::uint64_t address, std::uint64_t bytes);
+  Refusal promote(std::uint64_t address);
 
   // Opens the program's writable data segment. Only while no other thread runs that writes there: memory of a file
   // cannot be protected.
@@ -52,13 +39,8 @@ class Promoter {
   }
 
  private:
-  Refusal promote_piece(std::uint64_t address, std::uint64_t size);
-  bool is_open(std::uint64_t address);
-  Refusal find_place(const AddressRange& range, std::uint64_t& offset);
-  void give_up(const AddressRange& range, std::uint64_t offset);
-  bool compact_if_full(const OpenRange& range);
+  bool has_room();
   Refusal move_to_file(const AddressRange& range);
-  Refusal open_moved(std::uint64_t address, const AddressRange& range, std::uint64_t offset);
   Refusal replace(const AddressRange& range, std::uint64_t offset);
   Refusal publish(const AddressRange& range, std::uint64_t offset);
   bool copy(const AddressRange& range, std::uint64_t offset) const;
@@ -66,11 +48,10 @@ class Promoter {
   bool find_in_file(std::uint64_t address, AddressRange& range, std::uint64_t& offset) const;
 
   DirectFile& file_;
-  FilePlaces& places_;
   AddressTable& table_;
   Gate& gate_;
-  const Userfault& events_;
   const ProcessView process_;
+  const Userfault& events_;
   Userfault fault_;  // of memory that is not promoted yet
   FileDescriptor page_map_;
 };

@@ -47,7 +47,7 @@ class UnattendedMemory {
   bool has_ended() const { return process_ == kNoProcess; }
 
   // One more read of this address. True: it should be opened, so that loads reach it.
-  bool is_hot(std::uint64_t address) { return demand_.grows(address, Demand::kHot); }
+  bool is_hot(std::uint64_t address) { return demand_.grows(address); }
 
  private:
   static constexpr pid_t kNoProcess = 0;
@@ -57,7 +57,7 @@ class UnattendedMemory {
 
   pid_t process_;
   const std::uint64_t proof_address_, proof_;
-  ChunkDemand demand_;
+  Demand demand_;
 };
 
 }  // namespace openlapi::direct

@@ -67,13 +67,6 @@ bool Userfault::protect(std::uint64_t begin, std::uint64_t end) const {
   return ioctl(descriptor(), UFFDIO_WRITEPROTECT, &request) == 0;
 }
 
-// The kernel refuses any protection meanwhile, before it looks at what it is of. It counts the change from before the
-// mapping is gone until its thread goes on.
-bool Userfault::has_pending_changes() const {
-  uffdio_writeprotect nothing{};
-  return ioctl(descriptor(), UFFDIO_WRITEPROTECT, &nothing) != 0 && errno == EAGAIN;
-}
-
 void Userfault::wake(std::uint64_t begin, std::uint64_t end) const {
   uffdio_range range{.start = begin, .len = end - begin};
   ioctl(descriptor(), UFFDIO_WAKE, &range);

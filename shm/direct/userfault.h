@@ -26,8 +26,6 @@ class Userfault {
   bool unwatch(std::uint64_t begin, std::uint64_t end) const;
   // What is watched: whoever writes there waits from now on. Fails if some of it is not watched any more.
   bool protect(std::uint64_t begin, std::uint64_t end) const;
-  // Whether somebody has unmapped or moved what is watched and is not done with that: its event may not have been read.
-  bool has_pending_changes() const;
   // Who waits there tries again.
   void wake(std::uint64_t begin, std::uint64_t end) const;
 

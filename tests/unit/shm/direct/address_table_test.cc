@@ -16,7 +16,7 @@ class AddressTableTest : public testing::Test {
     std::vector<OpenRange> ranges;
     for (std::uint64_t number = 0; number < header->count; ++number) {
       const TableEntry& entry = header->entries[number];
-      ranges.push_back({entry.begin, entry.end, entry.begin + entry.distance});
+      ranges.push_back({entry.begin, entry.end, entry.offset});
     }
     return ranges;
   }
@@ -39,55 +39,6 @@ TEST_F(AddressTableTest, JoinsWhatContinuesInAddressAndFile) {
   EXPECT_TRUE(table->add({300, 400, 5300}));
   EXPECT_TRUE(table->add({500, 600, 1300}));
   EXPECT_EQ(published(), (Ranges{{100, 300, 1100}, {300, 400, 5300}, {500, 600, 1300}}));
-}
-
-TEST_F(AddressTableTest, JoinsWhatComesBefore) {
-  EXPECT_TRUE(table->add({200, 300, 1200}));
-  EXPECT_TRUE(table->add({100, 200, 1100}));
-  EXPECT_TRUE(table->add({50, 100, 3050}));
-  EXPECT_EQ(published(), (Ranges{{100, 300, 1100}, {50, 100, 3050}}));
-}
-
-// What a neighbour may be reading stays true: the entry that has become a part of another one is not changed.
-TEST_F(AddressTableTest, JoinsBothSides) {
-  EXPECT_TRUE(table->add({100, 200, 1100}));
-  EXPECT_TRUE(table->add({300, 400, 1300}));
-  EXPECT_TRUE(table->add({500, 600, 1500}));
-  EXPECT_TRUE(table->add({200, 300, 1200}));
-  EXPECT_EQ(published(), (Ranges{{100, 400, 1100}, {300, 400, 1300}, {500, 600, 1500}}));
-  EXPECT_EQ(table->size(), 2u);
-  EXPECT_TRUE(table->add({400, 500, 1400}));
-  EXPECT_EQ(table->size(), 1u);
-  for (std::uint64_t address = 100; address < 600; address += 50) EXPECT_TRUE(table->has(address));
-  table->compact();
-  EXPECT_EQ(published(), (Ranges{{100, 600, 1100}}));
-}
-
-TEST_F(AddressTableTest, DropsOfWhatWasJoined) {
-  for (const std::uint64_t begin : {100, 300, 500, 200, 400}) table->add({begin, begin + 100, begin + 1000});
-  EXPECT_EQ(drop(250, 350), (Dropped{{1250, 100}}));
-  EXPECT_EQ(published(), (Ranges{{100, 250, 1100}, {350, 600, 1350}}));
-  EXPECT_TRUE(table->add({250, 350, 1250}));
-  EXPECT_EQ(table->size(), 1u);
-}
-
-// Of every other chunk first, then of those between: as memory that is hot at random is opened.
-TEST_F(AddressTableTest, HasRoomForAnyNumberOfNeighbours) {
-  const auto add = [&](std::uint64_t number) { return table->add({number * 100, number * 100 + 100, number * 100}); };
-  for (std::uint64_t number = 0; number < 100 * kMostEntries; ++number) ASSERT_TRUE(add(number)) << number;
-  EXPECT_EQ(table->size(), 1u);
-  const std::uint64_t far = 200 * kMostEntries;
-  for (std::uint64_t number = 1; number < kMostEntries; ++number) ASSERT_TRUE(add(far + 2 * number));
-  EXPECT_FALSE(table->has_room_for({100 * far, 100 * far + 100, 0}));
-  for (std::uint64_t number = 1; number + 1 < kMostEntries; ++number) {
-    ASSERT_TRUE(table->has_room_for(
-        {(far + 2 * number + 1) * 100, (far + 2 * number + 2) * 100, (far + 2 * number + 1) * 100}));
-    ASSERT_TRUE(add(far + 2 * number + 1));
-  }
-  EXPECT_EQ(table->size(), 2u);
-  EXPECT_FALSE(add(2 * far)) << "the entries are still there";
-  table->compact();
-  EXPECT_TRUE(add(2 * far));
 }
 
 TEST_F(AddressTableTest, DropsAHoleOutOfTheMiddle) {

@@ -2,7 +2,6 @@
 #include "shm/direct/neighbour_memory.h"
 
 #include <fcntl.h>
-#include <sys/resource.h>
 
 #include "tests/unit/shm/direct/opened_memory.h"
 
@@ -19,7 +18,7 @@ class NeighbourMemoryTest : public testing::Test {
     TableEntry& entry = owner.control.header().entries[0];
     entry.begin = begin;
     entry.end = end;
-    entry.distance = offset - begin;
+    entry.offset = offset;
     owner.control.header().count = 1;
     ++owner.control.header().additions;
   }
@@ -57,7 +56,6 @@ TEST_F(NeighbourMemoryTest, SeesTheOwnersBytes) {
 }
 
 TEST_F(NeighbourMemoryTest, StaysWithinARangeAndAWindow) {
-  neighbour = owner.neighbour(0, kRegion);
   const OpenRange range = owner.open(3 * kRegion);
   EXPECT_FALSE(reaches(range.begin - 8));
   EXPECT_TRUE(reaches(range.end - 8));
@@ -73,7 +71,6 @@ TEST_F(NeighbourMemoryTest, StaysWithinARangeAndAWindow) {
 
 // As mremap() may have moved it.
 TEST_F(NeighbourMemoryTest, ReachesARangeThatIsElsewhereInItsWindow) {
-  neighbour = owner.neighbour(0, kRegion);
   const OpenRange range = owner.map(2 * kRegion);
   const std::uint64_t shift = 3 * shm::kPage;
   publish(range.begin + shift, range.end + shift, range.offset);
@@ -97,37 +94,6 @@ TEST_F(NeighbourMemoryTest, FollowsARangeThatGrows) {
   EXPECT_TRUE(reaches(middle));
   EXPECT_TRUE(reaches(middle - 4));
   EXPECT_EQ(owner.control.header().generation, generation);
-}
-
-TEST_F(NeighbourMemoryTest, FollowsARangeThatGrowsDownwards) {
-  const OpenRange whole = owner.map(4 * shm::kPage);
-  const std::uint64_t middle = whole.begin + 2 * shm::kPage;
-  const auto lock = owner.table.lock();
-  ASSERT_TRUE(owner.table.add({middle, whole.end, whole.offset + 2 * shm::kPage}));
-  EXPECT_TRUE(reaches(middle));
-  EXPECT_FALSE(reaches(middle - 8));
-  ASSERT_TRUE(owner.table.add({whole.begin, middle, whole.offset}));
-  EXPECT_TRUE(reaches(middle - 4));
-  ASSERT_TRUE(add_directly(*neighbour, whole.begin, 5));
-  EXPECT_EQ(*reinterpret_cast<std::uint64_t*>(whole.begin), 5u);
-}
-
-// As ulimit -v may have it.
-TEST_F(NeighbourMemoryTest, HasSmallerWindowsWhereAddressesAreFew) {
-  const OpenRange range = owner.open(3 * kRegion);
-  NeighbourProcess process([&] {
-    const rlimit limit = {std::uint64_t{3} << 30, std::uint64_t{3} << 30};
-    if (setrlimit(RLIMIT_AS, &limit) != 0) return 1;
-    const auto theirs = owner.neighbour(1);
-    if (!add_directly(*theirs, range.begin + 8, 3) || !add_directly(*theirs, range.end - 8, 4)) return 2;
-    void* const own = mmap(nullptr, std::uint64_t{5} << 29, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return own != MAP_FAILED ? 0 : 3;  // most are the program's
-  });
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  EXPECT_EQ(process.end(), 0);
-  EXPECT_EQ(*reinterpret_cast<std::uint64_t*>(range.begin + 8), 3u);
-  EXPECT_EQ(*reinterpret_cast<std::uint64_t*>(range.end - 8), 4u);
-#endif
 }
 
 TEST_F(NeighbourMemoryTest, ForgetsWhatWasDropped) {
@@ -177,6 +143,18 @@ TEST_F(NeighbourMemoryTest, RefusesAFileThatCanShrink) {
 TEST(DirectFile, CannotBeShrunkByANeighbour) {
   OpenedMemory owner;
   EXPECT_NE(ftruncate(owner.file.descriptor(), 4096), 0);
+}
+
+TEST(DirectFile, GivesNoPlaceTwiceAndKeepsHugePagesPossible) {
+  OpenedMemory owner;
+  std::uint64_t end = 0;
+  for (const std::uint64_t begin : {std::uint64_t{kRegion}, std::uint64_t{shm::kPage}, 5 * kRegion + 3 * shm::kPage}) {
+    const std::uint64_t offset = owner.file.place(begin, begin + kRegion);
+    EXPECT_EQ(offset % kRegion, begin % kRegion);
+    EXPECT_GE(offset, end);
+    end = offset + kRegion;
+  }
+  EXPECT_EQ(owner.file.place(0, kPlaceSpacing), 0u) << "nobody else's place is behind it";
 }
 
 TEST(ControlMemory, IsAttachedOnlyIfItIsWhole) {

@@ -19,7 +19,6 @@
 #include "shm/direct/address_table.h"
 #include "shm/direct/control_memory.h"
 #include "shm/direct/direct_file.h"
-#include "shm/direct/file_places.h"
 #include "shm/direct/gate.h"
 #include "shm/direct/neighbour_memory.h"
 
@@ -36,7 +35,7 @@ struct OpenedMemory {
   OpenRange map(std::uint64_t length) {
     void* const free = mmap(nullptr, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     const std::uint64_t begin = address_of(free);
-    const OpenRange range = {begin, begin + length, *places.take(begin, begin + length)};
+    const OpenRange range = {begin, begin + length, file.place(begin, begin + length)};
     void* const memory = mmap(free, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file.descriptor(),
                               static_cast<off_t>(range.offset));
     EXPECT_EQ(memory, free);
@@ -55,11 +54,10 @@ struct OpenedMemory {
 
   // What neighbours make of the two descriptors; they may be children of a fork, which do not have ours.
   ControlMemory attached() { return ControlMemory::attach(FileDescriptor(dup(control.descriptor())), error); }
-  std::unique_ptr<NeighbourMemory> neighbour(std::uint32_t accessor,
-                                             std::uint64_t window = NeighbourMemory::kLargestWindow) {
+  std::unique_ptr<NeighbourMemory> neighbour(std::uint32_t accessor) {
     ControlMemory theirs = attached();
     const std::uint64_t number = theirs.header().file;
-    auto memory = std::make_unique<NeighbourMemory>(std::move(theirs), accessor, window);
+    auto memory = std::make_unique<NeighbourMemory>(std::move(theirs), accessor);
     EXPECT_TRUE(memory->use_file(number, FileDescriptor(dup(file.descriptor())), error)) << error;
     return memory;
   }
@@ -69,7 +67,6 @@ struct OpenedMemory {
   DirectFile file = DirectFile::create(error);
   Gate gate{control};
   AddressTable table{control.header()};
-  FilePlaces places;
 };
 
 // A process that runs `body` and ends with what it returns.
