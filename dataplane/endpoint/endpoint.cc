@@ -199,9 +199,7 @@ ArrivalWord Endpoint::arrival_word() const {
   const EndpointParts& parts = *parts_;
   if (parts.transports.direct.size() != 1 || parts.signs.any(StepSigns::kMoves) || has_work()) return {};
   const ArrivalWatch* const watch = parts.transports.direct.front().has.arrival_watch;
-  ArrivalWord next = watch != nullptr ? watch->arrival_word() : ArrivalWord{};
-  next.counters_move = parts.direct_memory != nullptr;
-  return next;
+  return watch != nullptr ? watch->arrival_word() : ArrivalWord{};
 }
 
 void Endpoint::flush() {

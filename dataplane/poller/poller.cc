@@ -128,11 +128,11 @@ void Poller::wait(WaitCondition& condition, const BackoffLimits& limits) {
 // writes the word that says so after it, and a step that looks there takes another line from the peer's processor.
 bool Poller::pause(WaitCondition& condition) {
   const ArrivalWord next = engine_.arrival_word();
-  if (!next.counters_move || condition.asking_ == Asking::acts) {
+  if (unattended_ == nullptr || next.word == nullptr || condition.asking_ == Asking::acts) [[likely]] {
     pause_before_poll(next);
     return false;
   }
-  for (unsigned looks = 0; looks < tuning::kLooksBetweenPolls && next.word != nullptr; ++looks) {
+  for (unsigned looks = 0; looks < tuning::kLooksBetweenPolls; ++looks) {
     cpu_pause();
     if (condition.holds()) return true;
     if (next.word->load(std::memory_order_relaxed) != next.empty) break;

@@ -125,8 +125,8 @@ class Poller {
   // The same for a thread that polls without an end: if others have run in several turns it sleeps briefly.
   [[gnu::noinline]] void rest();
 
-  // From now on the word is 1 while no thread polls: all compute, or sleep. It is written when that changes, and
-  // outlives the poller.
+  // Peers reach memory and counters of this task by themselves. From now on the word is 1 while no thread polls: all
+  // compute, or sleep. It is written when that changes, and outlives the poller.
   void report_absence(std::atomic<std::uint32_t>& unattended) {
     unattended_ = &unattended;
     note_attendance();
@@ -211,7 +211,7 @@ class Poller {
   bool interrupt_ = false;
   bool stop_ = false;
   bool doze_bell_rung_ = false;
-  std::atomic<std::uint32_t>* unattended_ = nullptr;  // null: nobody wants to know
+  std::atomic<std::uint32_t>* unattended_ = nullptr;  // null: peers reach nothing by themselves
   std::atomic<unsigned> dozing_{0};
   WaitCondition* first_dozing_ = nullptr;
   Nanoseconds alarm_ = 0;  // when the sleeping dataplane thread wakes by itself

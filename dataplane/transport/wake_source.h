@@ -32,8 +32,7 @@ class WakeSource {
 // transport. Null: there is no such word.
 struct ArrivalWord {
   const std::atomic<std::uint64_t>* word = nullptr;
-  std::uint64_t empty = 0;     // its value as long as nothing has arrived
-  bool counters_move = false;  // peers may move counters of this task without an arrival
+  std::uint64_t empty = 0;  // its value as long as nothing has arrived
 };
 
 // For polling a single word. Optional.
