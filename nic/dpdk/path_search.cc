@@ -119,9 +119,12 @@ bool PathSearch::take_arp(Port& port, std::span<const std::byte> frame) {
   return true;
 }
 
+// What has waited in a port that has gone down since, or is not known to be up yet, tells no way: whoever asked asks
+// again.
 bool PathSearch::take_message(Port& port, std::span<const std::byte> frame, const FrameView& view) {
   PathMessage message;
   if (!parse_path_frame(frame, view, message)) return false;
+  if (!port.ethernet.up()) return true;
   const FrameEnd& sender = message.sender;
   if (message.question) send(port, make_path_frame(port.own, sender, marks_, false));
   remotes_.for_each([&](Remote& remote) {

@@ -48,6 +48,29 @@ TEST(DpdkSeveralPorts, OneThatGoesDownIsLeftByBothEnds) {
   survives_each_port(tasks, tasks.right(), {"dpdk1", "dpdk3"});
 }
 
+// It came when the port was up, and is taken from the port's queue when it is down.
+TEST(DpdkSeveralPorts, AQuestionThatWaitsInOneThatHasGoneDownTellsNoWay) {
+  TwoTasks tasks(ports({0, 2}), ports({1, 3}));
+  ASSERT_TRUE(tasks.are_open());
+  tasks.meet();
+  ASSERT_TRUE(tasks.talk());
+  DpdkTransport &left = tasks.left(), &right = tasks.right();
+  LinkStatus* const link = left.capabilities().link_status;
+  ASSERT_NE(link, nullptr);
+  for (const std::size_t which : {0u, 1u, 0u, 1u}) {  // whichever is asked for its frames last
+    const std::string interface = "dpdk" + std::to_string(2 * which);
+    const std::uint64_t before = right.dpdk_counters().path_questions;
+    std::string error;
+    ASSERT_TRUE(right.add_peer(0, left.local_address(), error)) << error;
+    ASSERT_TRUE(test::wait_for([&] { return test::take(right), right.dpdk_counters().path_questions != before; }));
+    test::ip("link set " + interface + " down");
+    ASSERT_TRUE(test::wait_for([&] { return link->look(), !left.port(which).up(); }));
+    EXPECT_TRUE(tasks.talk()) << interface;
+    test::ip("link set " + interface + " up");
+    ASSERT_TRUE(tasks.come_to([&] { return left.port(which).up(); }));
+  }
+}
+
 // The peer that has not been told yet is asked, and learns it from that.
 TEST(DpdkSeveralPorts, AnotherHardwareAddressOfAnyOfThemIsFollowed) {
   TwoTasks tasks(ports({0, 2}), ports({1, 3}));
