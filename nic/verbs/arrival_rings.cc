@@ -153,7 +153,9 @@ void ArrivalRings::read_is_done(Ring& ring) {
 }
 
 bool ArrivalRings::tell(Ring& ring, RingState state) {
-  if (ring.under_way + 1 >= kRequests / 2) return false;  // a read behind it finds room
+  const auto is_full = [&] { return ring.under_way + 1 >= kRequests / 2; };  // a read behind it finds room
+  if (is_full()) poll();
+  if (is_full()) return false;
   const auto taken = static_cast<std::uint32_t>(ring.slots.taken());
   RingNews news{.taken = taken, .state = static_cast<std::uint32_t>(state)};
   ibv_sge piece{.addr = reinterpret_cast<std::uintptr_t>(&news), .length = sizeof news, .lkey = 0};

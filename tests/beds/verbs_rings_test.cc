@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <random>
@@ -94,6 +95,30 @@ TEST(VerbsRings, AFullRingIsPassedByAndLosesNothing) {
     here[number - 100] = true;
   }
   exchange_numbers(*pair.left, 1, *pair.right, 1000, 100);
+}
+
+// The sender is told of free slots often, without a look in between that finds nothing. (The pauses let packets gather;
+// without them the test would be weaker.)
+TEST(VerbsRings, AStreamIsWrittenThoughItsReceiverIsNeverIdle) {
+  const WithRings rings;
+  VerbsPair pair;
+  ASSERT_TRUE(gets_ring(*pair.left, 1, *pair.right));
+  ASSERT_TRUE(wait_for([&] { return empty(*pair.right) == 0; }));
+  const std::uint64_t before = written_by(*pair.left);
+  std::vector<IncomingPacket> packets(16);
+  for (int lap = 0; lap < 40; ++lap) {
+    for (std::uint64_t number = 0; number < 16; ++number) {
+      ASSERT_TRUE(wait_for([&] { return send_number(*pair.left, 1, 100 + number) == 1; }));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    for (std::size_t count = 0; count < 16;) {
+      const std::size_t some = pair.right->receive_burst(packets);
+      pair.right->release(some);
+      count += some;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_GT(written_by(*pair.left) - before, 320u) << "of 640";
 }
 
 // What has been copied out waits for the engine, and rings are not emptied beyond that.
