@@ -48,13 +48,21 @@ void ArrivalRings::forget(const ReliableQueuePair* queue_pair) {
   });
 }
 
+// Begins behind the ring that has filled the packets the last time.
 std::size_t ArrivalRings::take(std::span<IncomingPacket> packets, LastUses& uses) {
   std::size_t count = 0;
-  for (Ring& ring : rings_) {
+  std::size_t which = first_ < rings_.size() ? first_ : 0;
+  for (std::size_t looks = rings_.size(); looks != 0; --looks) {
+    Ring& ring = rings_[which];
+    if (++which == rings_.size()) which = 0;
     if (!ring.slots.shows()) [[likely]]
       continue;
     count += take_from(ring, packets.subspan(count));
     uses.note(ring.queue_pair->number());
+    if (count == packets.size()) {
+      first_ = which;
+      break;
+    }
   }
   return count;
 }

@@ -129,6 +129,7 @@ class ArrivalRings {
   ibv_cq& completions_;
   std::uint32_t most_;
   std::vector<Ring> rings_;
+  std::size_t first_ = 0;     // of rings_, to be looked at
   std::size_t not_open_ = 0;  // rings
   std::uint64_t next_number_ = 0;
   std::uint64_t uses_ = 0;

@@ -115,14 +115,22 @@ bool VerbsTransport::look() {
   return count > 0;
 }
 
+// Rings come first, except after a burst that they have filled: they may do so again and again.
 std::size_t VerbsTransport::receive_burst(std::span<IncomingPacket> packets) {
-  std::size_t count = connections_ ? connections_->take_written(packets) : 0;
-  for (std::size_t i = 0; i < count; ++i) held_.push(verbs::PacketConnections::kWritten);
+  const auto take_written = [this](std::span<IncomingPacket> out) {
+    const std::size_t count = connections_ ? connections_->take_written(out) : 0;
+    for (std::size_t i = 0; i < count; ++i) held_.push(verbs::PacketConnections::kWritten);
+    return count;
+  };
+  const bool rings_last = std::exchange(rings_last_, false);
+  std::size_t count = rings_last ? 0 : take_written(packets);
+  rings_last_ = count != 0 && count == packets.size();
   if (first_arrival_ < arrivals_end_) count += hand_out(packets.subspan(count));
   while (count < packets.size() && first_arrival_ == arrivals_end_ && look()) {
     count += hand_out(packets.subspan(count));
     if (arrivals_end_ < kPollBatch) break;  // that were all
   }
+  if (rings_last) count += take_written(packets.subspan(count));
   counters_.packets_received += count;
   if (count != 0) {
     if (++busy_ % kBusyChecks == 0) retire();

@@ -220,6 +220,7 @@ class VerbsTransport final : public Transport,
   bool port_down_ = false;   // when last asked
   bool emptied_ = false;     // the arrivals' queue was empty since the last retire()
   std::uint32_t quiet_ = 0;
+  bool rings_last_ = false;  // in the next burst: they have filled one
   std::uint32_t busy_ = 0;
   std::uint32_t until_retry_ = 0;
   TransportCounters counters_;

@@ -121,6 +121,36 @@ TEST(VerbsRings, AStreamIsWrittenThoughItsReceiverIsNeverIdle) {
   EXPECT_GT(written_by(*pair.left) - before, 320u) << "of 640";
 }
 
+// Who fills its ring again and again does not keep others from being heard: the one in the next ring, and the one whose
+// packet does not fit.
+TEST(VerbsRings, AFullRingLeavesRoomForOthers) {
+  const WithRings rings;
+  const VerbsPointer right = open_well("rxe1");
+  std::vector<VerbsPointer> lefts;
+  std::string reason;
+  for (PeerIndex i = 0; i < 2; ++i) {
+    lefts.push_back(open_well("rxe0"));
+    ASSERT_TRUE(lefts[i]->add_peer(9, right->local_address(), reason) &&
+                right->add_peer(i, lefts[i]->local_address(), reason));
+  }
+  for (const VerbsPointer& left : lefts) ASSERT_TRUE(gets_ring(*left, 9, *right));
+  ASSERT_TRUE(wait_for([&] { return empty(*right) == 0; }));
+  for (std::size_t other = 0; other != 2; ++other) {
+    bool heard = false;
+    ASSERT_EQ(send_number(*lefts[1], 9, 77, other == 0 ? 64 : 512), 1u);
+    std::vector<IncomingPacket> packets(16);
+    for (int lap = 0; lap < 100 && !heard; ++lap) {
+      for (int i = 0; i < (lap == 0 ? 24 : 16); ++i) send_number(*lefts[0], 9, kKnock);
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      const std::size_t count = right->receive_burst(packets);
+      for (std::size_t i = 0; i < count; ++i) heard = heard || std::memcmp(packets[i].data, "\x4d", 2) == 0;
+      right->release(count);
+    }
+    EXPECT_TRUE(heard) << (other == 0 ? "in its ring" : "through its connection");
+    ASSERT_TRUE(wait_for([&] { return empty(*right) == 0; }));
+  }
+}
+
 // What has been copied out waits for the engine, and rings are not emptied beyond that.
 TEST(VerbsRings, HeldPacketsStayAsTheyAre) {
   const WithRings rings;
