@@ -52,10 +52,12 @@ class HardwareCheckTest(unittest.TestCase):
         path.write_text(f"#!/bin/sh\n{text}\n")
         path.chmod(0o755)
 
-    def adapter(self, name, state="4: ACTIVE"):
+    def adapter(self, name, state="4: ACTIVE", driver="irdma"):
         port = self.module.RDMA / name / "ports/1"
         port.mkdir(parents=True)
         (port / "state").write_text(state)
+        (self.module.RDMA / name / "device").mkdir()
+        (self.module.RDMA / name / "device/uevent").write_text(f"DRIVER={driver}\nPCI_CLASS=20000\n")
 
     def run_check(self, *words):
         """Status, what is printed, and the report."""
@@ -104,6 +106,25 @@ class HardwareCheckTest(unittest.TestCase):
         status, printed, _ = self.run_check("--devices", "mlx5_1")
         self.assertEqual(status, 0, printed)
         self.assertNotIn("mlx5_0", printed)
+
+    def test_rings_are_tried_where_adapters_place_bytes_in_order_or_on_demand(self):
+        self.adapter("roce0", driver="mlx5_core")
+        status, printed, report = self.run_check()
+        self.assertEqual(status, 0, printed)
+        self.assertIn("works   roce0:1 packets in rings, polling: put 8 B 1.25 us", printed)
+        self.assertIn("works   roce0:1 packets in rings, interrupt: ", printed)
+        self.assertIn("\n14 of 14 work. ", printed)
+        self.assertIn("OPENLAPI_VERBS_PACKETS=rc OPENLAPI_VERBS_RINGS=yes MP_USE_BULK_XFER=no", report)
+        self.adapter("irdma0")
+        status, printed, report = self.run_check()
+        self.assertEqual(status, 0, printed)
+        for other in ("irdma0:1", "sn_all"):
+            self.assertIn(f"works   {other} rc packets, polling: ", printed)
+            self.assertNotIn(f"{other} packets in rings", printed)
+        status, printed, report = self.run_check("--rings")
+        self.assertEqual(status, 0, printed)
+        for one in ("roce0:1", "irdma0:1", "sn_all"):
+            self.assertIn(f"works   {one} packets in rings, polling: ", printed)
 
     def test_what_fails_is_said_with_its_reason(self):
         self.adapter("mlx5_0")
