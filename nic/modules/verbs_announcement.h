@@ -14,9 +14,9 @@ inline constexpr std::string_view kPagingNever = "no";
 inline constexpr std::string_view kPagingAlways = "yes";
 inline constexpr std::string_view kPagingChoices[] = {"auto", kPagingNever, kPagingAlways};
 
-inline constexpr std::string_view kRingsNever = "no";
+inline constexpr std::string_view kRingsWhereInOrder = "auto";
 inline constexpr std::string_view kRingsAlways = "yes";
-inline constexpr std::string_view kRingsChoices[] = {"auto", kRingsNever, kRingsAlways};
+inline constexpr std::string_view kRingsChoices[] = {"no", kRingsWhereInOrder, kRingsAlways};
 
 inline constexpr std::string_view kPacketsVariable = "OPENLAPI_VERBS_PACKETS";
 inline constexpr std::string_view kPartitionVariable = "OPENLAPI_VERBS_PKEY";

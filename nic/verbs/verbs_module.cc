@@ -89,9 +89,8 @@ bool configure(const ModuleRequest& request, VerbsConfig& config, std::string& r
   const std::string packets = request.variable(kPacketsVariable);
   config.connections = packets != kPacketsAsDatagrams;
   const std::string rings = request.variable(kRingsVariable);
-  config.connection_limits.rings = rings == kRingsNever    ? Rings::never
-                                   : rings == kRingsAlways ? Rings::always
-                                                           : Rings::where_in_order;
+  if (rings == kRingsWhereInOrder) config.connection_limits.rings = Rings::where_in_order;
+  if (rings == kRingsAlways) config.connection_limits.rings = Rings::always;
   const std::string paging = request.variable(kPagingVariable);
   if (paging == kPagingNever) config.bulk_limits.on_demand_paging = OnDemandPaging::never;
   if (paging == kPagingAlways) config.bulk_limits.on_demand_paging = OnDemandPaging::always;

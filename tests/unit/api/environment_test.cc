@@ -366,7 +366,7 @@ TEST(Environment, PacketsOverRdmaAndPagingAreChosenByWords) {
             "OPENLAPI_VERBS_PACKETS=xrc: allowed is one of auto ud rc (in either case)");
   for (const std::string name : {"OPENLAPI_VERBS_ON_DEMAND_PAGING", "OPENLAPI_VERBS_RINGS"}) {
     for (const char* right : {"auto", "NO", "Yes"}) accepted({{name, right}});
-    EXPECT_EQ(refused({{name, "1"}}).message(), name + "=1: allowed is one of auto no yes (in either case)");
+    EXPECT_EQ(refused({{name, "1"}}).kind, FailureKind::setting) << name;
   }
 }
 

@@ -85,7 +85,7 @@ TEST(VerbsModule, OnDemandPagingIsBesideTheCacheUnlessItIsSaid) {
   EXPECT_EQ(chosen("yes"), OnDemandPaging::always);
 }
 
-TEST(VerbsModule, RingsAreWhereBytesComeInOrderUnlessItIsSaid) {
+TEST(VerbsModule, RingsAreThereOnlyIfItIsSaid) {
   const auto chosen = [](const char* word) {
     ModuleRequest request;
     if (word != nullptr) request.variables["OPENLAPI_VERBS_RINGS"] = word;
@@ -94,7 +94,7 @@ TEST(VerbsModule, RingsAreWhereBytesComeInOrderUnlessItIsSaid) {
     EXPECT_TRUE(configure(request, config, reason)) << reason;
     return config.connection_limits.rings;
   };
-  EXPECT_EQ(chosen(nullptr), Rings::where_in_order);
+  EXPECT_EQ(chosen(nullptr), Rings::never);
   EXPECT_EQ(chosen("auto"), Rings::where_in_order);
   EXPECT_EQ(chosen("no"), Rings::never);
   EXPECT_EQ(chosen("yes"), Rings::always);
