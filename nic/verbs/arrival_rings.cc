@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "dataplane/base/cancellation.h"
+#include "nic/verbs/monotonic_time.h"
 
 namespace openlapi::verbs {
 namespace {
@@ -74,7 +75,10 @@ std::size_t ArrivalRings::take_from(Ring& ring, std::span<IncomingPacket> packet
     std::byte* const room = copied_.room();
     if (room == nullptr) break;
     const std::uint32_t length = ring.slots.take(room);
-    if (length == SlotReader::kNothing) break;
+    if (length == SlotReader::kNothing) {
+      if (ring.slots.shows()) miss_packet(ring);  // it is only partly there
+      break;
+    }
     copied_.push();
     packets[count++] = {room, length, kUnknownPeer, false, 0};
   }
@@ -154,10 +158,30 @@ void ArrivalRings::keep_up() {
 void ArrivalRings::read_is_done(Ring& ring) {
   if (ring.written() == ring.slots.taken()) {
     ring.sends = 0;
+    ring.missed = 0;
     set(ring, State::closed);
   } else if (!ring.slots.shows()) {
+    miss_packet(ring);
     read(ring);
   }
+}
+
+// The next packet is known to be on its way.
+void ArrivalRings::miss_packet(Ring& ring) {
+  const std::uint64_t now = milliseconds(), next = ring.slots.taken() + 1;
+  if (ring.missed != next) {
+    ring.missed = next;
+    ring.missed_since = now;
+  } else if (now - ring.missed_since >= kLongestWait) {
+    ring.overdue = true;
+  }
+}
+
+const ReliableQueuePair* ArrivalRings::overdue() {
+  const auto found = std::ranges::find(rings_, true, &Ring::overdue);
+  if (found == rings_.end()) return nullptr;
+  ++counters_.given_up;
+  return found->queue_pair;
 }
 
 bool ArrivalRings::tell(Ring& ring, RingState state) {

@@ -7,6 +7,9 @@
 // Rings are bounded in number, since each costs a look at every poll: for one more, the ring that was used least lately
 // is closed and given back, and whoever asks meanwhile is refused and asks again. A closed ring opens again when so
 // many packets have come through its connection that its receiver is awake.
+//
+// A packet whose slot stays partly there, or that was counted and is not written, would keep its receiver awake: after
+// a second its ring is overdue, and whoever serves the connection closes that. The engine sends again what is lost.
 #pragma once
 
 #include <array>
@@ -29,6 +32,7 @@ struct ArrivalRingCounters {
   std::uint64_t closings = 0;
   std::uint64_t openings = 0;    // again
   std::uint64_t given_back = 0;  // for others
+  std::uint64_t given_up = 0;    // a packet did not come
 };
 
 // The packets that have been copied out of rings and that the engine holds, in the order in which it returns them.
@@ -82,6 +86,8 @@ class ArrivalRings {
   bool close();
   // To be called now and then.
   void keep_up();
+  // A connection to be closed, since its ring waits for a packet that does not come. Null: there is none.
+  const ReliableQueuePair* overdue();
 
   std::size_t count() const { return rings_.size(); }
   bool any_open() const;
@@ -91,6 +97,7 @@ class ArrivalRings {
   static constexpr std::uint32_t kTellAfter = kRingSlots / 2;  // packets
   static constexpr std::uint32_t kSendsOfOneAwake = 16;        // packets until a closed ring opens again
   static constexpr std::uint64_t kIdleUses = 256;              // packets of others before a ring may be given back
+  static constexpr std::uint64_t kLongestWait = 1000;          // milliseconds, for a packet that is on its way
   static constexpr int kPollBatch = 16;
   static constexpr std::uint64_t kRead = 1;  // in a request's number
 
@@ -104,11 +111,14 @@ class ArrivalRings {
     SlotReader slots;
     State state = State::open;
     bool reading = false;
-    bool leaving = false;         // it is given back once it is closed
-    std::uint32_t under_way = 0;  // requests
-    std::uint32_t told = 0;       // packets taken, as the sender has been told; lower 32 bits
-    std::uint32_t sends = 0;      // since it was closed
-    std::uint64_t last_use = 0;   // counts packets of all connections
+    bool leaving = false;            // it is given back once it is closed
+    std::uint32_t under_way = 0;     // requests
+    std::uint32_t told = 0;          // packets taken, as the sender has been told; lower 32 bits
+    std::uint32_t sends = 0;         // since it was closed
+    std::uint64_t last_use = 0;      // counts packets of all connections
+    std::uint64_t missed = 0;        // the packet that is on its way, counted from 1; 0: none is known of
+    std::uint64_t missed_since = 0;  // milliseconds
+    bool overdue = false;            // that packet
 
     std::uint64_t written() const;  // as the last read has it
   };
@@ -120,6 +130,7 @@ class ArrivalRings {
   void read(Ring& ring);
   void post(Ring& ring, ibv_send_wr& request);
   void read_is_done(Ring& ring);
+  void miss_packet(Ring& ring);
   void poll();
   void set(Ring& ring, State state);
   void give_one_back();

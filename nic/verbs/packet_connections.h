@@ -150,7 +150,7 @@ class PacketConnections {
   // See served_connections.h.
   void retire(bool emptied) {
     served_.retire(emptied);
-    if (served_.rings() != nullptr) served_.rings()->keep_up();
+    served_.keep_up_rings();
     destruction_.go_on();
   }
   const ServedConnections& served() const { return served_; }

@@ -15,8 +15,8 @@
 // If the sender has seen `open`, its count was visible before the receiver's write was, so the receiver's read has it:
 // the receiver knows of a slot that is still on its way, and waits for it. If the read does not have it, the sender
 // sees `closed`, and sends. tests/models/ring_sleep.pml tries all orders. A sender that is killed between the two, or
-// has been stopped there, leaves a count without a slot: the connection's end, or its going on, ends that; until then
-// the receiver does not sleep, but polls and yields.
+// has been stopped there, leaves a count without a slot. The receiver does not sleep then, but polls and yields, until
+// the slot comes or the connection ends; after a second it ends that itself (ArrivalRings::overdue()).
 #pragma once
 
 #include <atomic>

@@ -81,8 +81,21 @@ void ServedConnections::close_least_used() {
   for (std::size_t which = 1; which < served_.size(); ++which) {
     if (last_use(which) < last_use(least)) least = which;
   }
-  refuse(served_[least].peer, served_[least].connection, ConnectionMessage::Kind::close);
-  leave(least);
+  close(least);
+}
+
+void ServedConnections::close(std::size_t which) {
+  refuse(served_[which].peer, served_[which].connection, ConnectionMessage::Kind::close);
+  leave(which);
+}
+
+void ServedConnections::keep_up_rings() {
+  if (!rings_) return;
+  rings_->keep_up();
+  const ReliableQueuePair* const overdue = rings_->overdue();
+  for (std::size_t which = served_.size(); overdue != nullptr && which-- != 0;) {
+    if (served_[which].queue_pair.get() == overdue) close(which);
+  }
 }
 
 // What is only read through has nothing that could be lost with it.

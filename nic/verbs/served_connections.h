@@ -47,6 +47,7 @@ class ServedConnections {
   void serve_rings(std::unique_ptr<ArrivalRings> rings) { rings_ = std::move(rings); }
   void ring_requested(PeerIndex peer, const ConnectionMessage& request);
   std::size_t take_written(std::span<IncomingPacket> packets) { return rings_ ? rings_->take(packets, last_uses_) : 0; }
+  void keep_up_rings();                                 // closes connections whose rings wait for nothing
   ArrivalRings* rings() const { return rings_.get(); }  // null: there are none
 
   // A packet has arrived through this queue pair.
@@ -75,6 +76,7 @@ class ServedConnections {
   void answer(const Served& served);
   void refuse(PeerIndex peer, std::uint64_t connection, ConnectionMessage::Kind kind);
   void close_least_used();
+  void close(std::size_t which);  // and tell the peer
   void leave(std::size_t which);
   std::size_t leaving() const;
   void read_events();
@@ -84,7 +86,7 @@ class ServedConnections {
   ConnectionPath& path_;
   std::size_t most_;
   std::unique_ptr<ArrivalRings> rings_;  // outlives the queue pairs
-  std::vector<Served> served_;  // at most one per peer
+  std::vector<Served> served_;           // at most one per peer
   LastUses last_uses_;
   RetiringQueuePairs retiring_;
 };

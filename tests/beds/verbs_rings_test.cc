@@ -10,6 +10,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/beds/verbs_engine.h"
@@ -320,6 +321,60 @@ TEST(VerbsRings, ABrokenConnectionLetsItsReceiverSleep) {
   EXPECT_TRUE(wait_for([&] { return empty(*pair.right), wake.arm(); }, 60));
   wake.disarm();
   EXPECT_TRUE(gets_ring(*pair.left, 1, *pair.right)) << "another one";
+}
+
+// While one exists, the next RDMA WRITE of the queue pair's adapter is not posted, as if the sender had been stopped
+// before it, or its first byte is another one, as if the slot had not become whole.
+class SpoiltWrite {
+ public:
+  enum class Fault { not_posted, wrong_byte };
+
+  SpoiltWrite(ibv_qp& queue_pair, Fault fault) : context_(*queue_pair.context) {
+    own_ = context_.ops.post_send;
+    fault_ = fault;
+    spoilt_ = false;
+    context_.ops.post_send = post_send;
+  }
+  ~SpoiltWrite() { context_.ops.post_send = own_; }
+  SpoiltWrite(const SpoiltWrite&) = delete;
+  SpoiltWrite& operator=(const SpoiltWrite&) = delete;
+
+ private:
+  static int post_send(ibv_qp* queue_pair, ibv_send_wr* request, ibv_send_wr** refused) {
+    if (request->opcode == IBV_WR_RDMA_WRITE && !std::exchange(spoilt_, true)) {
+      if (fault_ == Fault::not_posted) return 0;
+      *reinterpret_cast<unsigned char*>(request->sg_list[0].addr) ^= 1;
+    }
+    return own_(queue_pair, request, refused);
+  }
+
+  ibv_context& context_;
+  static inline decltype(ibv_context_ops::post_send) own_ = nullptr;
+  static inline Fault fault_ = Fault::not_posted;
+  static inline bool spoilt_ = false;
+};
+
+TEST(VerbsRings, APacketThatNeverComesDoesNotKeepItsReceiverAwake) {
+  for (const auto fault : {SpoiltWrite::Fault::not_posted, SpoiltWrite::Fault::wrong_byte}) {
+    const WithRings rings;
+    VerbsPair pair;
+    ASSERT_TRUE(gets_ring(*pair.left, 1, *pair.right));
+    ASSERT_TRUE(wait_for([&] { return empty(*pair.right) == 0; }));
+    const std::uint64_t before = written_by(*pair.left), taken = rings_of(*pair.right).packets;
+    {
+      const SpoiltWrite spoilt(*pair.left->connections()->queue_pair_to(1), fault);
+      ASSERT_EQ(send_number(*pair.left, 1, 100), 1u);
+    }
+    ASSERT_EQ(written_by(*pair.left), before + 1);
+    WakeSource& wake = *pair.right->capabilities().wake_source;
+    EXPECT_TRUE(wait_for([&] { return empty(*pair.right), wake.arm(); }, 60));
+    wake.disarm();
+    EXPECT_EQ(rings_of(*pair.right).given_up, 1u);
+    EXPECT_EQ(rings_of(*pair.right).packets, taken) << "nothing that is not whole";
+    ASSERT_TRUE(gets_through(*pair.left, 1, *pair.right, 200));
+    EXPECT_TRUE(gets_ring(*pair.left, 1, *pair.right)) << "of another connection";
+    exchange_numbers(*pair.left, 1, *pair.right, 1000, 50);
+  }
 }
 
 class VerbsWrittenEngine : public VerbsEngine {
