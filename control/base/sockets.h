@@ -55,14 +55,21 @@ inline FileDescriptor make_tcp_socket() {
   return FileDescriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
-// Listens on that address and a port that the kernel chooses and that `here` gets. Not open: errno says why.
-inline FileDescriptor listen_on(sockaddr_in& here, int backlog) {
+// Has that address and a port that the kernel chooses and that `here` gets. Not open: errno says why.
+inline FileDescriptor bind_to(sockaddr_in& here) {
   FileDescriptor socket = make_tcp_socket();
   socklen_t size = sizeof here;
   if (socket.is_open() && bind(socket.get(), reinterpret_cast<const sockaddr*>(&here), size) == 0 &&
-      listen(socket.get(), backlog) == 0 && getsockname(socket.get(), reinterpret_cast<sockaddr*>(&here), &size) == 0) {
+      getsockname(socket.get(), reinterpret_cast<sockaddr*>(&here), &size) == 0) {
     return socket;
   }
+  return {};
+}
+
+// Likewise, and listens there.
+inline FileDescriptor listen_on(sockaddr_in& here, int backlog) {
+  FileDescriptor socket = bind_to(here);
+  if (socket.is_open() && listen(socket.get(), backlog) == 0) return socket;
   return {};
 }
 

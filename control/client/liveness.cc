@@ -20,8 +20,10 @@ namespace {
 
 constexpr std::size_t kMostAddresses = 8;  // of a machine
 constexpr std::size_t kMostOthers = 64;    // connections of others that are kept
-constexpr int kMostAccepts = 16;           // in one look: it is inside somebody's call
 constexpr std::size_t kMostProofs = 64, kMostOpen = 64;
+constexpr std::size_t kMostTurns = 32;  // connections that are closed in one look for others to be made
+// In one look, which is inside somebody's call. Where all take turns about kMostTurns come from one look to the next.
+constexpr int kMostAccepts = 48;
 constexpr unsigned kMostLooks = 4;  // that an answer may take
 constexpr int kBacklog = 4096;
 
@@ -67,12 +69,17 @@ std::vector<in_addr> own_addresses() {
 LivenessPort::LivenessPort() {
   sockaddr_in here = ipv4_address(INADDR_ANY, 0);
   listener_ = listen_on(here, kBacklog);
-  if (listener_.is_open()) port_ = ntohs(here.sin_port);
+  sockaddr_in beside = ipv4_address(INADDR_ANY, 0);
+  refusing_ = bind_to(beside);
+  if (!listener_.is_open() || !refusing_.is_open()) return;
+  port_ = ntohs(here.sin_port);
+  refusing_port_ = ntohs(beside.sin_port);
 }
 
 std::vector<std::byte> LivenessPort::told(std::span<const in_addr> addresses) const {
   std::vector<std::byte> bytes;
   append_little(bytes, port_);
+  append_little(bytes, refusing_port_);
   for (const in_addr address : addresses.first(std::min(addresses.size(), kMostAddresses))) {
     append_little(bytes, static_cast<std::uint32_t>(ntohl(address.s_addr)));
   }
@@ -97,11 +104,12 @@ void LivenessWatch::add(std::span<const std::byte> told) {
   Process process;
   ByteReader reader(told);
   process.port = reader.little<std::uint16_t>();
+  process.refusing_port = reader.little<std::uint16_t>();
   while (!reader.failed() && reader.left() != 0 && process.addresses.size() < kMostAddresses) {
     const in_addr address{htonl(reader.number())};
     if (!reader.failed() && !has(own_, address)) process.addresses.push_back(address);
   }
-  if (process.port == 0) process.addresses.clear();
+  if (process.port == 0 || process.refusing_port == 0) process.addresses.clear();
   processes_.push_back(std::move(process));
 }
 
@@ -125,12 +133,22 @@ bool LivenessWatch::is_silent(std::size_t process, unsigned looks) const {
 void LivenessWatch::note_answer(Process& process) { process.looks_unanswered = process.addresses_unanswered = 0; }
 
 void LivenessWatch::note(Process& process, Seen seen) {
+  if (process.asks_host) return note_of_host(process, seen);
   if (process.connection.is_open) process.refusals = 0;
   if (seen == Seen::is_open || seen == Seen::refused) note_answer(process);
   if (seen == Seen::refused) ++process.refusals;
-  if (seen == Seen::unanswered) ++process.addresses_unanswered;
   if (seen != Seen::failed && seen != Seen::unanswered) return;
   process.refusals = 0;
+  if (seen == Seen::unanswered) process.asks_host = true;
+  if (seen == Seen::failed) ++process.next_address;
+}
+
+// Whatever the answer is: the host lives, and nothing is said of the process.
+void LivenessWatch::note_of_host(Process& process, Seen seen) {
+  if (seen == Seen::nothing) return;
+  if (seen == Seen::unanswered) ++process.addresses_unanswered;
+  if (seen != Seen::failed && seen != Seen::unanswered) note_answer(process);
+  process.asks_host = false;
   ++process.next_address;
 }
 
@@ -214,16 +232,20 @@ void LivenessWatch::look_at(std::size_t number) {
   Process& process = processes_[number];
   if (!process.is_wanted || has_ended(number)) return close(process);
   if (process.connection.fd.is_open()) {
+    const bool is_to_host = process.asks_host;
     const Seen seen = look_at(process.connection);
     note(process, seen);
-    if (seen == Seen::nothing) ++process.looks_unanswered;
-    if (seen == Seen::nothing || seen == Seen::is_open) return;
+    if (seen == Seen::nothing || (is_to_host && seen == Seen::unanswered)) ++process.looks_unanswered;
+    if (seen == Seen::nothing || (seen == Seen::is_open && !is_to_host)) return;
     close(process);
+    if (is_to_host) return;  // others get its place: processes whose ports do not answer would keep all of them
   }
   const std::vector<in_addr>& reached = process.reached;
   if (reached.empty() && !process.was_tried && proofs_.size() < kMostProofs) return prove(number);
   if (reached.empty() || open_ >= kMostOpen || has_ended(number)) return;
-  const Seen seen = connect_to(reached[process.next_address % reached.size()], process.port, process.connection);
+  const in_addr address = reached[process.next_address % reached.size()];
+  const std::uint16_t port = process.asks_host ? process.refusing_port : process.port;
+  const Seen seen = connect_to(address, port, process.connection);
   if (process.connection.fd.is_open()) ++open_;
   note(process, seen);
   if (seen == Seen::nothing || seen == Seen::unanswered) ++process.looks_unanswered;
@@ -232,7 +254,7 @@ void LivenessWatch::look_at(std::size_t number) {
 // Where more are wanted than connections are allowed, those that have one let others have it.
 void LivenessWatch::take_turns() {
   if (open_ < kMostOpen) return;
-  for (std::size_t n = 0; n < processes_.size() && open_ > kMostOpen / 2; ++n) {
+  for (std::size_t n = 0; n < processes_.size() && open_ > kMostOpen - kMostTurns; ++n) {
     first_ = (first_ + 1) % processes_.size();
     Process& process = processes_[first_];
     if (!process.connection.is_open || !process.connection.fd.is_open()) continue;

@@ -1,5 +1,7 @@
 // Whether processes of other nodes still live, though they say nothing: each has a TCP port to which others connect.
-// The kernel keeps these connections whatever the process does, ends them with it, and then refuses new ones.
+// The kernel keeps these connections whatever the process does, ends them with it, and then refuses new ones. It leaves
+// new ones unanswered, too, while more wait than the process has taken, as it computes: whether the host is silent is
+// asked at another port, where nobody listens and the kernel itself refuses.
 #pragma once
 
 #include <netinet/in.h>
@@ -18,21 +20,22 @@ namespace openlapi {
 // This machine's addresses that others may reach.
 std::vector<in_addr> own_addresses();
 
-// The own port. Nothing is read from it: whoever sends something is disconnected.
+// The own ports. Nothing is read from them: whoever sends something is disconnected.
 class LivenessPort {
  public:
   // Without a descriptor to be had there is no port: others then know this process by its answers only.
   LivenessPort();
 
-  // What others need: the port, and this machine's addresses.
+  // What others need: the ports, and this machine's addresses.
   std::vector<std::byte> told(std::span<const in_addr> addresses) const;
   // Takes those that have connected, and forgets those that have gone. Now and then.
   void look();
 
  private:
   FileDescriptor listener_{};
-  std::uint16_t port_ = 0;             // 0: none
-  std::deque<FileDescriptor> others_;  // the latest ones
+  FileDescriptor refusing_{};                   // keeps its port from all who would listen there
+  std::uint16_t port_ = 0, refusing_port_ = 0;  // 0: none
+  std::deque<FileDescriptor> others_;           // the latest ones
 };
 
 // The others' ports. A refusal of a process counts only from an address at which this very process was reached before:
@@ -54,8 +57,8 @@ class LivenessWatch {
   // Takes in what has become of the connections, and makes new ones. Never blocks. Once a second or so.
   void look();
   bool has_ended(std::size_t process) const { return processes_[process].refusals >= kRefusals; }
-  // It was wanted in so many looks since its machine has last answered, and has been tried at each address at which it
-  // was reached before. A process that computes, or is stopped, is not silent: its kernel answers.
+  // It was wanted in so many looks since its machine has last answered, and the machine has been asked in vain at each
+  // address at which it was reached before. A process that computes, or is stopped, is not silent: its kernel answers.
   bool is_silent(std::size_t process, unsigned looks) const;
 
  private:
@@ -71,8 +74,9 @@ class LivenessWatch {
   };
   struct Process {
     std::vector<in_addr> addresses{}, reached{};
-    std::uint16_t port = 0;
+    std::uint16_t port = 0, refusing_port = 0;
     bool is_wanted = false, was_tried = false;
+    bool asks_host = false;  // as the process's port did not answer: the connection is, or will be, to the refusing one
     unsigned refusals = 0;
     unsigned looks_unanswered = 0;         // since its machine has last answered
     std::size_t addresses_unanswered = 0;  // likewise
@@ -88,6 +92,7 @@ class LivenessWatch {
   static Seen connect_to(in_addr address, std::uint16_t port, Connection& connection);
   static Seen seen_by(int error);
   static void note(Process& process, Seen seen);
+  static void note_of_host(Process& process, Seen seen);
   static void note_answer(Process& process);
   void prove(std::size_t number);
   bool take(Proof& proof);

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <iterator>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "dataplane/base/byte_codec.h"
@@ -57,6 +58,33 @@ std::vector<FileDescriptor> make_silent(const FileDescriptor& listener) {
   return connections;
 }
 
+sockaddr_in place_of(const LivenessPort& port) {
+  const std::vector<std::byte> told = port.told({});
+  sockaddr_in place{};
+  place.sin_family = AF_INET;
+  place.sin_addr = address("127.0.0.1");
+  place.sin_port =
+      htons(static_cast<std::uint16_t>(std::to_integer<unsigned>(told[0]) | std::to_integer<unsigned>(told[1]) << 8));
+  return place;
+}
+
+// Connects and goes, until nobody is answered.
+void fill(const LivenessPort& port) {
+  constexpr int kMost = 5000;    // more than its backlog
+  constexpr int kLongest = 500;  // milliseconds: far longer than an answer on one machine takes
+  const sockaddr_in place = place_of(port);
+  const linger none{1, 0};
+  bool is_answered = true;
+  for (int n = 0; n < kMost && is_answered; ++n) {
+    const FileDescriptor one(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    setsockopt(one.get(), SOL_SOCKET, SO_LINGER, &none, sizeof none);
+    connect(one.get(), reinterpret_cast<const sockaddr*>(&place), sizeof place);
+    pollfd answer{one.get(), POLLOUT, 0};
+    is_answered = poll(&answer, 1, kLongest) == 1;
+  }
+  EXPECT_FALSE(is_answered);
+}
+
 std::ptrdiff_t descriptors() {
   return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
 }
@@ -67,9 +95,13 @@ class LivenessTest : public testing::Test {
     watch_.add(port.told(addresses));
     watch_.want(count_++, true);
   }
-  void add(const FileDescriptor& listener, std::vector<in_addr> addresses) {
+  // The machine answers where the process does, and only then.
+  void add(const FileDescriptor& listener, std::vector<in_addr> addresses) { add(listener, listener, addresses); }
+  // `host`: where the machine answers.
+  void add(const FileDescriptor& listener, const FileDescriptor& host, std::vector<in_addr> addresses) {
     std::vector<std::byte> told;
     append_little(told, ntohs(place_of(listener).sin_port));
+    append_little(told, ntohs(place_of(host).sin_port));
     for (const in_addr each : addresses) append_little(told, static_cast<std::uint32_t>(ntohl(each.s_addr)));
     watch_.add(told);
     watch_.want(count_++, true);
@@ -225,6 +257,64 @@ TEST_F(LivenessTest, AProcessThatDoesNothingIsNotSilent) {
   EXPECT_FALSE(watch_.is_silent(0, kLooks));
 }
 
+// So many have connected to it and gone again while it computes that its kernel answers nobody there any more.
+TEST_F(LivenessTest, AProcessThatTakesNoConnectionForLongIsNotSilent) {
+  add(*theirs_);
+  watch_.want(0, false);
+  watch_.begin();
+  look(5);
+  fill(*theirs_);
+  watch_.want(0, true);
+  for (unsigned n = 0; n < 3 * kLooks; ++n) {
+    watch_.look();
+    EXPECT_FALSE(watch_.is_silent(0, kLooks)) << "look " << n;
+  }
+  EXPECT_FALSE(watch_.has_ended(0)) << "its host has refused, not the process";
+  theirs_.reset();
+  look_until_ended(0);
+}
+
+// Somebody else has taken the port at which its machine is asked.
+TEST_F(LivenessTest, AMachineThatAcceptsIsNotSilent) {
+  const FileDescriptor theirs = listen_at("127.0.0.2", 1);
+  const FileDescriptor host = listen_at("127.0.0.2", 4 * kLooks);
+  add(theirs, host, {address("127.0.0.2")});
+  watch_.want(0, false);
+  watch_.begin();
+  look(2);
+  const std::vector<FileDescriptor> connections = make_silent(theirs);
+  watch_.want(0, true);
+  for (unsigned n = 0; n < 3 * kLooks; ++n) {
+    look(1);
+    EXPECT_FALSE(watch_.is_silent(0, kLooks)) << "look " << n;
+  }
+}
+
+// They are more than there are connections, and all compute: the one that ends is noticed nevertheless.
+TEST_F(LivenessTest, ProcessesThatTakeNoConnectionsLeaveOthersTheirTurns) {
+  constexpr std::size_t kProcesses = 100;
+  std::vector<FileDescriptor> listeners, connections;
+  for (std::size_t n = 0; n < kProcesses; ++n) {
+    add(listeners.emplace_back(listen_at("127.0.0.2", 1)), listen_at("127.0.0.3"), {address("127.0.0.2")});
+    watch_.want(n, false);
+  }
+  add(*theirs_);
+  watch_.want(kProcesses, false);
+  watch_.begin();
+  look(2);
+  for (const FileDescriptor& listener : listeners) {
+    for (FileDescriptor& one : make_silent(listener)) connections.push_back(std::move(one));
+  }
+  for (std::size_t n = 0; n <= kProcesses; ++n) watch_.want(n, true);
+  look(2 * kLooks);
+  for (std::size_t n = 0; n <= kProcesses; ++n) {
+    EXPECT_FALSE(watch_.has_ended(n));
+    EXPECT_FALSE(watch_.is_silent(n, kLooks));
+  }
+  theirs_.reset();
+  look_until_ended(kProcesses);
+}
+
 TEST_F(LivenessTest, WhoIsHeardFromIsNotSilent) {
   const FileDescriptor theirs = listen_at("127.0.0.2", 1);
   add(theirs, {address("127.0.0.2")});
@@ -298,7 +388,7 @@ TEST_F(LivenessTest, AddressesThatThisMachineHasTooAreLeftOut) {
 }
 
 TEST_F(LivenessTest, WhatIsNotToldRightIsNotWatched) {
-  for (const std::size_t length : {0, 1, 2, 3, 5}) {
+  for (const std::size_t length : {0, 1, 2, 3, 4, 5, 7}) {
     watch_.add(std::vector<std::byte>(length, std::byte{255}));
     watch_.want(count_++, true);
   }
@@ -324,12 +414,7 @@ TEST_F(LivenessTest, StrangersDoNoHarm) {
   add(*theirs_);
   watch_.begin();
   look(5);
-  const std::vector<std::byte> told = theirs_->told({});
-  sockaddr_in place{};
-  place.sin_family = AF_INET;
-  place.sin_addr = address("127.0.0.1");
-  place.sin_port =
-      htons(static_cast<std::uint16_t>(std::to_integer<unsigned>(told[0]) | std::to_integer<unsigned>(told[1]) << 8));
+  const sockaddr_in place = place_of(*theirs_);
   std::vector<FileDescriptor> strangers;
   strangers.reserve(300);
   for (int n = 0; n < 300; ++n) {
@@ -340,7 +425,7 @@ TEST_F(LivenessTest, StrangersDoNoHarm) {
     if (n == 250) {
       const std::ptrdiff_t before = descriptors();
       theirs_->look();
-      EXPECT_LE(descriptors(), before + 16) << "one look takes a few";
+      EXPECT_LE(descriptors(), before + 48) << "one look takes a few";
     }
   }
   look(20);
@@ -358,7 +443,7 @@ TEST_F(LivenessTest, WithoutDescriptorsNothingIsWatchedAndNothingFails) {
   watch_.begin();
   look(5);
   const LivenessPort without;
-  EXPECT_EQ(without.told({}), std::vector<std::byte>(2));
+  EXPECT_EQ(without.told({}), std::vector<std::byte>(4));
   EXPECT_FALSE(watch_.has_ended(0));
   setrlimit(RLIMIT_NOFILE, &before);
   look(5);
