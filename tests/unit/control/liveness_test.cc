@@ -29,12 +29,18 @@ in_addr address(const char* text) {
   return made;
 }
 
-FileDescriptor listen_at(const char* text, int backlog = 5) {
-  FileDescriptor listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+// It refuses whoever connects, and nobody else gets its port.
+FileDescriptor bind_at(const char* text) {
+  FileDescriptor bound(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in place{};
   place.sin_family = AF_INET;
   place.sin_addr = address(text);
-  EXPECT_EQ(bind(listener.get(), reinterpret_cast<const sockaddr*>(&place), sizeof place), 0);
+  EXPECT_EQ(bind(bound.get(), reinterpret_cast<const sockaddr*>(&place), sizeof place), 0);
+  return bound;
+}
+
+FileDescriptor listen_at(const char* text, int backlog = 5) {
+  FileDescriptor listener = bind_at(text);
   EXPECT_EQ(listen(listener.get(), backlog), 0);
   return listener;
 }
@@ -293,9 +299,10 @@ TEST_F(LivenessTest, AMachineThatAcceptsIsNotSilent) {
 // They are more than there are connections, and all compute: the one that ends is noticed nevertheless.
 TEST_F(LivenessTest, ProcessesThatTakeNoConnectionsLeaveOthersTheirTurns) {
   constexpr std::size_t kProcesses = 100;
+  const FileDescriptor host = bind_at("127.0.0.2");
   std::vector<FileDescriptor> listeners, connections;
   for (std::size_t n = 0; n < kProcesses; ++n) {
-    add(listeners.emplace_back(listen_at("127.0.0.2", 1)), listen_at("127.0.0.3"), {address("127.0.0.2")});
+    add(listeners.emplace_back(listen_at("127.0.0.2", 1)), host, {address("127.0.0.2")});
     watch_.want(n, false);
   }
   add(*theirs_);
