@@ -1,6 +1,7 @@
 // process_vm_readv between tasks of one user. Whether it works depends on ptrace rules, seccomp filters and process
 // namespaces, so nothing is assumed: a peer counts as reachable once we have read its proof out of its own memory, and
-// until the kernel refuses to read that process at all.
+// until the kernel refuses to read that process at all, or has given its number, or the process, to another program:
+// each call reads the proof anew.
 #include <sys/uio.h>
 
 #include <algorithm>
@@ -22,18 +23,40 @@ bool can_name(std::uint64_t address, std::uint64_t length) {
 // Not what the kernel says of memory that is not there.
 bool refuses_process(int error) { return error == EPERM || error == ESRCH || error == ENOSYS; }
 
+// The ranges of a call, and room for the proof behind them.
+using Vectors = std::array<iovec, RemoteMemory::kMostRanges + 1>;
+
+// Reads `count_there` ranges of the owner's memory, `wanted` bytes, and its proof behind them. The kernel takes all of
+// a call from one memory, so who has the proof had the ranges, too. Returns how many bytes of the ranges are there; -1:
+// errno says why (ESRCH: it is not the owner any more).
+ssize_t read_owned(const shm::SegmentHeader& owner, Vectors& here, std::size_t count_here, Vectors& there,
+                   std::size_t count_there, std::size_t wanted) {
+  std::uint64_t found = 0;
+  here[count_here] = {&found, sizeof found};
+  there[count_there] = {reinterpret_cast<void*>(static_cast<std::uintptr_t>(owner.proof_address)), sizeof found};
+  ssize_t moved;
+  do {
+    moved = process_vm_readv(static_cast<pid_t>(owner.process_id), here.data(), count_here + 1, there.data(),
+                             count_there + 1, 0);
+  } while (moved < 0 && errno == EINTR);
+  if (moved < static_cast<ssize_t>(wanted)) return moved;
+  if (moved == static_cast<ssize_t>(wanted + sizeof found) && found == owner.proof) return static_cast<ssize_t>(wanted);
+  errno = ESRCH;
+  return -1;
+}
+
 // False: errno says why.
-bool read_process(pid_t process, std::uint64_t address, void* local, std::size_t length) {
+bool read_process(const shm::SegmentHeader& owner, std::uint64_t address, void* local, std::size_t length) {
   errno = EFAULT;
   if (!can_name(address, length)) return false;
   auto* target = static_cast<std::byte*>(local);
+  Vectors here, there;
   while (length != 0) {
     const std::size_t chunk = std::min(length, kMaxChunk);
-    const iovec here{target, chunk};
-    const iovec there{reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)), chunk};
-    const ssize_t moved = process_vm_readv(process, &here, 1, &there, 1, 0);
+    here[0] = {target, chunk};
+    there[0] = {reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)), chunk};
+    const ssize_t moved = read_owned(owner, here, 1, there, 1, chunk);
     if (moved <= 0) {
-      if (moved < 0 && errno == EINTR) continue;
       if (moved == 0) errno = EFAULT;
       return false;
     }
@@ -44,12 +67,11 @@ bool read_process(pid_t process, std::uint64_t address, void* local, std::size_t
   return true;
 }
 
-iovec* fill(std::array<iovec, RemoteMemory::kMostRanges>& vectors, std::span<const MemoryRange> ranges) {
+void fill(Vectors& vectors, std::span<const MemoryRange> ranges) {
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     vectors[i] = {reinterpret_cast<void*>(static_cast<std::uintptr_t>(ranges[i].address)),
                   static_cast<std::size_t>(ranges[i].length)};
   }
-  return vectors.data();
 }
 
 }  // namespace
@@ -65,12 +87,10 @@ bool ShmRemoteMemory::same_era(std::uint32_t index) const {
   return era == eras_[index] && !shm::is_closed(era) && !group_.closed(index);
 }
 
+// In another process namespace the number may mean a stranger.
 bool ShmRemoteMemory::prove(std::uint32_t index) {
-  const shm::SegmentHeader& header = *group_.segment(index).header;
-  std::uint64_t found = 0;
-  // In another process namespace the number may mean a stranger, who does not have the proof at that address.
-  const bool proved = read_process(static_cast<pid_t>(header.process_id), header.proof_address, &found, sizeof found) &&
-                      found == header.proof;
+  Vectors here, there;
+  const bool proved = read_owned(*group_.segment(index).header, here, 0, there, 0, 0) == 0;
   proofs_[index] = proved ? Proof::kReachable : Proof::kUnreachable;
   return proved;
 }
@@ -86,7 +106,7 @@ bool ShmRemoteMemory::read(PeerIndex peer, std::uint64_t remote_address, void* l
   const std::uint32_t index = group_.index_of(peer);
   if (!same_era(index)) return false;
   const shm::SegmentHeader& header = *group_.segment(index).header;
-  if (read_process(static_cast<pid_t>(header.process_id), remote_address, local, length)) return same_era(index);
+  if (read_process(header, remote_address, local, length)) return same_era(index);
   if (refuses_process(errno)) proofs_[index] = Proof::kUnreachable;
   return false;
 }
@@ -99,17 +119,14 @@ bool ShmRemoteMemory::read_ranges(PeerIndex peer, std::span<const MemoryRange> r
   if (!std::all_of(remote.begin(), remote.end(), nameable)) return false;
   const std::uint32_t index = group_.index_of(peer);
   if (!same_era(index)) return false;
-  const shm::SegmentHeader& header = *group_.segment(index).header;
-  std::array<iovec, kMostRanges> here, there;
-  ssize_t wanted = 0;
-  for (const MemoryRange& range : local) wanted += static_cast<ssize_t>(range.length);
-  ssize_t moved;
-  do {
-    moved = process_vm_readv(static_cast<pid_t>(header.process_id), fill(here, local), local.size(),
-                             fill(there, remote), remote.size(), 0);
-  } while (moved < 0 && errno == EINTR);
+  Vectors here, there;
+  fill(here, local);
+  fill(there, remote);
+  std::size_t wanted = 0;
+  for (const MemoryRange& range : local) wanted += range.length;
+  const ssize_t moved = read_owned(*group_.segment(index).header, here, local.size(), there, remote.size(), wanted);
   if (moved < 0 && refuses_process(errno)) proofs_[index] = Proof::kUnreachable;
-  return moved == wanted && same_era(index);
+  return moved == static_cast<ssize_t>(wanted) && same_era(index);
 }
 
 }  // namespace openlapi
