@@ -7,10 +7,10 @@
 namespace openlapi::dpdk {
 namespace {
 
-constexpr std::uint32_t kLength = 8;  // of the message
+constexpr std::uint32_t kMessageLength = 8;
 constexpr std::size_t kKind = kHeaderLength;
-constexpr std::size_t kToken = kKind + 4;
-static_assert(kHeaderLength + kLength <= kShortestFrame);
+constexpr std::size_t kTokenOffset = kKind + 4;
+static_assert(kHeaderLength + kMessageLength <= kShortestFrame);
 constexpr std::uint32_t kQuestion = 0x01000000;  // with the zeros behind it
 constexpr std::uint32_t kAnswer = 0x02000000;
 
@@ -20,21 +20,21 @@ PathFrame make_path_frame(const FrameEnd& own, const FrameEnd& to, const FrameMa
   PathFrame frame{};
   FrameMarks untagged = marks;
   untagged.tag.reset();
-  FrameHeader(own, to, false, untagged).write(frame.data(), kLength);
+  FrameHeader(own, to, false, untagged).write(frame.data(), kMessageLength);
   store16(frame.data() + kMark, kPathMark);
   store32(frame.data() + kKind, question ? kQuestion : kAnswer);
-  store32(frame.data() + kToken, own.token);
+  store32(frame.data() + kTokenOffset, own.token);
   return frame;
 }
 
 bool parse_path_frame(std::span<const std::byte> frame, const FrameView& view, PathMessage& message) {
-  if (view.length < kLength || frame.size() < view.tag + kHeaderLength + kLength) return false;
+  if (view.length < kMessageLength || frame.size() < view.tag + kHeaderLength + kMessageLength) return false;
   const std::byte* const content = frame.data() + view.tag;
   const std::uint32_t kind = load32(content + kKind);
   if (kind != kQuestion && kind != kAnswer) return false;
   message.question = kind == kQuestion;
   message.sender = sender_of(frame.data(), view.tag);
-  message.sender.token = load32(content + kToken);
+  message.sender.token = load32(content + kTokenOffset);
   return (message.sender.mac[0] & 1) == 0 && message.sender.token != 0;
 }
 
