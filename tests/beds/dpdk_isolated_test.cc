@@ -2,15 +2,12 @@
 // so ARP stays with the kernel. Runs in the machine of soft-roce, as dpdk_shared_test.cc, over net_tap with `remote`.
 // Two cables: left0 to right0, left1 to right1. What a port sends to the other cable's port arrives at neither.
 #include <gtest/gtest.h>
-#include <rte_dev.h>
-#include <rte_ethdev.h>
-#include <rte_flow.h>
-#include <rte_mbuf.h>
 
 #include <cstdlib>
 
 #include "nic/dpdk/dpdk_environment.h"
 #include "tests/beds/dpdk_several_ports.h"
+#include "tests/beds/isolated_port.h"
 
 namespace openlapi {
 namespace {
@@ -19,23 +16,6 @@ using test::TwoTasks;
 
 std::string device_on(const std::string& interface) {
   return "net_tap_" + interface + ",iface=tap_" + interface + ",remote=" + interface;
-}
-
-// The driver (DPDK 22.11) takes all that comes to `remote` as soon as it is made, and can be told otherwise only when
-// it has queues.
-void make_isolated(const std::string& interface) {
-  ASSERT_EQ(rte_dev_probe(device_on(interface).c_str()), 0);
-  std::uint16_t port = 0;
-  ASSERT_EQ(rte_eth_dev_get_port_by_name(("net_tap_" + interface).c_str(), &port), 0);
-  rte_mempool* pool = rte_mempool_lookup("first");
-  if (pool == nullptr) pool = rte_pktmbuf_pool_create("first", 1024, 0, 0, 4096, SOCKET_ID_ANY);
-  ASSERT_NE(pool, nullptr);
-  const rte_eth_conf plain{};
-  ASSERT_EQ(rte_eth_dev_configure(port, 1, 1, &plain), 0);
-  ASSERT_EQ(rte_eth_rx_queue_setup(port, 0, 256, SOCKET_ID_ANY, nullptr, pool), 0);
-  ASSERT_EQ(rte_eth_tx_queue_setup(port, 0, 256, SOCKET_ID_ANY, nullptr), 0);
-  rte_flow_error error{};
-  ASSERT_EQ(rte_flow_isolate(port, 1, &error), 0) << (error.message == nullptr ? "" : error.message);
 }
 
 DpdkConfig ports(const std::vector<std::string>& interfaces) {
@@ -58,7 +38,7 @@ class DpdkIsolated : public testing::Test {
   }
   void SetUp() override {
     for (const char* interface : {"left0", "left1", "right0", "right1"}) {
-      ASSERT_NO_FATAL_FAILURE(make_isolated(interface)) << interface;
+      ASSERT_NO_FATAL_FAILURE(test::make_isolated_port(device_on(interface))) << interface;
     }
   }
 };

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
-#include <rte_dev.h>
 #include <rte_ethdev.h>
 #include <rte_flow.h>
 #include <rte_mbuf.h>
@@ -27,6 +26,7 @@
 #include "nic/dpdk/dpdk_environment.h"
 #include "nic/dpdk/dpdk_transport.h"
 #include "nic/dpdk/network_interface.h"
+#include "tests/beds/isolated_port.h"
 
 struct rte_eth_dev;
 
@@ -132,23 +132,6 @@ class DpdkShared : public testing::Test {
     ASSERT_TRUE(dpdk::start_environment("--no-huge --no-pci -m 256", 0, false, reason)) << reason;
   }
 
-  // As adapters are that the kernel uses. The driver (DPDK 22.11) takes all that comes to `kept` as soon as it is made,
-  // and can be told otherwise only when it has queues.
-  static void make_shared_port() {
-    ASSERT_EQ(rte_dev_probe(kShared), 0);
-    std::uint16_t port = 0;
-    ASSERT_EQ(rte_eth_dev_get_port_by_name("net_tap_shared", &port), 0);
-    rte_mempool* pool = rte_mempool_lookup("first");
-    if (pool == nullptr) pool = rte_pktmbuf_pool_create("first", 1024, 0, 0, 4096, SOCKET_ID_ANY);
-    ASSERT_NE(pool, nullptr);
-    const rte_eth_conf plain{};
-    ASSERT_EQ(rte_eth_dev_configure(port, 1, 1, &plain), 0);
-    ASSERT_EQ(rte_eth_rx_queue_setup(port, 0, 256, SOCKET_ID_ANY, nullptr, pool), 0);
-    ASSERT_EQ(rte_eth_tx_queue_setup(port, 0, 256, SOCKET_ID_ANY, nullptr), 0);
-    rte_flow_error error{};
-    ASSERT_EQ(rte_flow_isolate(port, 1, &error), 0) << (error.message == nullptr ? "" : error.message);
-  }
-
   // What far sends to the task arrives at the port.
   static bool brings_packets(dpdk::EthernetPort& port, std::size_t tag = 0) {
     return wait_for([&] {
@@ -169,7 +152,7 @@ class DpdkShared : public testing::Test {
 
 // The second of two equal rules is refused, by the kernel.
 TEST_F(DpdkShared, APortThatTheKernelUsesStaysIsolatedAndIsNotUsed) {
-  ASSERT_NO_FATAL_FAILURE(make_shared_port());
+  ASSERT_NO_FATAL_FAILURE(test::make_isolated_port(kShared));
   dpdk::EthernetPort port;
   std::string reason;
   ASSERT_EQ(port.open({.device = kShared}, reason), PortFault::none) << reason;
@@ -189,7 +172,7 @@ TEST_F(DpdkShared, APortThatTheKernelUsesStaysIsolatedAndIsNotUsed) {
 
 // As a driver does that has no reset: all rules are made anew, and the kernel keeps what is its own.
 TEST_F(DpdkShared, APortThatIsResetIsIsolatedAndHasItsRulesAgain) {
-  ASSERT_NO_FATAL_FAILURE(make_shared_port());
+  ASSERT_NO_FATAL_FAILURE(test::make_isolated_port(kShared));
   dpdk::EthernetPort port;
   std::string reason;
   ASSERT_EQ(port.open({.device = kShared}, reason), PortFault::none) << reason;
@@ -211,7 +194,7 @@ TEST_F(DpdkShared, APortThatIsResetIsIsolatedAndHasItsRulesAgain) {
 }
 
 TEST_F(DpdkShared, APortWithAVlanBringsWhatHasNoTagAsWell) {
-  ASSERT_NO_FATAL_FAILURE(make_shared_port());
+  ASSERT_NO_FATAL_FAILURE(test::make_isolated_port(kShared));
   dpdk::EthernetPort port;
   std::string reason;
   ASSERT_EQ(port.open({.device = kShared}, reason), PortFault::none) << reason;
@@ -237,7 +220,7 @@ TEST_F(DpdkShared, TheTransportSaysSo) {
   config.port = kPort;
   config.link_patience = 0;
   DpdkSetupError error;
-  ASSERT_NO_FATAL_FAILURE(make_shared_port());
+  ASSERT_NO_FATAL_FAILURE(test::make_isolated_port(kShared));
   rules_are_refused = true;
   EXPECT_TRUE(open_dpdk_transport(config, error) == nullptr);
   rules_are_refused = false;
@@ -252,7 +235,7 @@ TEST_F(DpdkShared, TheTransportSaysSo) {
 TEST_F(DpdkShared, ItsMtuIsNotAboveTheKernelsWhichStays) {
   command("ip link set kept mtu 1400");
   for (const std::uint32_t wanted : {9000u, 1200u}) {
-    ASSERT_NO_FATAL_FAILURE(make_shared_port());
+    ASSERT_NO_FATAL_FAILURE(test::make_isolated_port(kShared));
     dpdk::EthernetPort port;
     std::string reason;
     ASSERT_EQ(port.open({.device = kShared, .mtu = wanted}, reason), PortFault::none) << reason;
@@ -288,7 +271,7 @@ TEST_F(DpdkShared, APortThatRefusesItsMtuHasTheUsualOne) {
 
 // Its answers come to the kernel alone: rules are for packets.
 TEST_F(DpdkShared, TheKernelIsAskedForTheRouter) {
-  ASSERT_NO_FATAL_FAILURE(make_shared_port());
+  ASSERT_NO_FATAL_FAILURE(test::make_isolated_port(kShared));
   DpdkConfig config;
   config.devices = {kShared};
   config.address = 0x0a4f0001;  // 10.79.0.1, the kernel's

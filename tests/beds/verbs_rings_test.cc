@@ -122,18 +122,23 @@ TEST(VerbsRings, AStreamIsWrittenThoughItsReceiverIsNeverIdle) {
   EXPECT_GT(written_by(*pair.left) - before, 320u) << "of 640";
 }
 
+// Two, to whom `right` is peer 9; they are its peers 0 and 1.
+void open_lefts(std::vector<VerbsPointer>& lefts, VerbsTransport& right) {
+  std::string reason;
+  for (PeerIndex i = 0; i < 2; ++i) {
+    lefts.push_back(open_well("rxe0"));
+    ASSERT_TRUE(lefts[i]->add_peer(9, right.local_address(), reason) &&
+                right.add_peer(i, lefts[i]->local_address(), reason));
+  }
+}
+
 // Who fills its ring again and again does not keep others from being heard: the one in the next ring, and the one whose
 // packet does not fit.
 TEST(VerbsRings, AFullRingLeavesRoomForOthers) {
   const WithRings rings;
   const VerbsPointer right = open_well("rxe1");
   std::vector<VerbsPointer> lefts;
-  std::string reason;
-  for (PeerIndex i = 0; i < 2; ++i) {
-    lefts.push_back(open_well("rxe0"));
-    ASSERT_TRUE(lefts[i]->add_peer(9, right->local_address(), reason) &&
-                right->add_peer(i, lefts[i]->local_address(), reason));
-  }
+  ASSERT_NO_FATAL_FAILURE(open_lefts(lefts, *right));
   for (const VerbsPointer& left : lefts) ASSERT_TRUE(gets_ring(*left, 9, *right));
   ASSERT_TRUE(wait_for([&] { return empty(*right) == 0; }));
   for (std::size_t other = 0; other != 2; ++other) {
@@ -187,12 +192,7 @@ TEST(VerbsRings, OfManySendersTheLeastUsedGivesItsRingBack) {
   const WithRings rings(1);
   const VerbsPointer right = open_well("rxe1");
   std::vector<VerbsPointer> lefts;
-  std::string reason;
-  for (PeerIndex i = 0; i < 2; ++i) {
-    lefts.push_back(open_well("rxe0"));
-    ASSERT_TRUE(lefts[i]->add_peer(9, right->local_address(), reason) &&
-                right->add_peer(i, lefts[i]->local_address(), reason));
-  }
+  ASSERT_NO_FATAL_FAILURE(open_lefts(lefts, *right));
   ASSERT_TRUE(gets_ring(*lefts[0], 9, *right));
   for (int i = 0; i < 200; ++i) {
     send_number(*lefts[1], 9, kKnock);
