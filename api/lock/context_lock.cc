@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <ctime>
 
@@ -31,7 +32,7 @@ void ContextLock::lock_contended() {
   waiting_.fetch_add(1, std::memory_order_relaxed);
   bool taken = false;
   for (int spin = 0; spin < kSpins && !taken; ++spin) {
-    taken = word_.load(std::memory_order_relaxed) == kFree && take();
+    taken = take(Revoking::waits);
     if (!taken) cpu_pause();
   }
   if (!taken) sleep_until_taken();
@@ -41,19 +42,89 @@ void ContextLock::lock_contended() {
   if (handing_.load(std::memory_order_seq_cst) != 0) futex_wake(turns_, INT_MAX);
 }
 
+bool ContextLock::take(Revoking revoking) {
+  switch (word_.load(std::memory_order_relaxed)) {
+    case kFree:
+      return take_free();
+    case kFavoured:
+      return favourite_.load(std::memory_order_relaxed) == this_thread() ? enter() : revoke(revoking);
+    default:
+      return false;
+  }
+}
+
 void ContextLock::sleep_until_taken() {
   sleepers_.fetch_add(1, std::memory_order_relaxed);
   // Whoever frees the lock from here on wakes one of us.
   heavy_fence();
-  while (!take()) futex_wait(word_, kHeld);
+  for (;;) {
+    // Before the attempt: what has changed since then is not slept through.
+    const std::uint32_t seen = word_.load(std::memory_order_relaxed);
+    if (take(Revoking::waits)) break;
+    if (seen == kHeld || seen == kRevoked) futex_wait(word_, seen);
+  }
   sleepers_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+// For the favourite, which was not let in. Whoever revokes may wait for it.
+bool ContextLock::step_back() {
+  inside_.store(0, std::memory_order_release);
+  light_fence();
+  if (sleepers_.load(std::memory_order_relaxed) != 0) futex_wake(inside_, 1);
+  return take_free();
+}
+
+// For others than the favourite. False: another one was faster, or the favourite is inside and stays the favourite.
+bool ContextLock::revoke(Revoking revoking) {
+  std::uint32_t expected = kFavoured;
+  if (!word_.compare_exchange_strong(expected, kRevoked, std::memory_order_relaxed)) return false;
+  // From here on the favourite sees that it may not enter, or is seen inside.
+  heavy_fence();
+  if (inside_.load(std::memory_order_acquire) != 0) {
+    if (revoking == Revoking::unless_inside) {
+      word_.store(kFavoured, std::memory_order_relaxed);
+      light_fence();
+      if (sleepers_.load(std::memory_order_relaxed) != 0) futex_wake(word_, 1);
+      return false;
+    }
+    await_favourite();
+  }
+  turns_until_favoured_ = std::min(2 * turns_until_favoured_, kMostTurnsUntilFavoured);
+  turns_in_a_row_ = 0;
+  word_.store(kHeld, std::memory_order_relaxed);
+  tell_acquire(this);
+  return true;
+}
+
+void ContextLock::await_favourite() {
+  for (int spin = 0; spin < kSpins; ++spin) {
+    if (inside_.load(std::memory_order_acquire) == 0) return;
+    cpu_pause();
+  }
+  sleepers_.fetch_add(1, std::memory_order_relaxed);
+  // The favourite wakes us when it leaves from here on.
+  heavy_fence();
+  while (inside_.load(std::memory_order_acquire) != 0) futex_wait(inside_, 1);
+  sleepers_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+// Without a barrier for all threads the favourite would have one of its own, which costs as much as an exchange.
+std::uint32_t ContextLock::favour(pthread_t thread) {
+  const pthread_t favourite = favourite_.load(std::memory_order_relaxed);
+  turns_in_a_row_ = 0;
+  if (!kHasProcessBarrier || (favourite != kNobody && favourite != thread)) return kFree;
+  favourite_.store(thread, std::memory_order_relaxed);
+  return kFavoured;
 }
 
 // What guests have left first: threads that come later shall find it done.
 void ContextLock::let_others_in() {
   admit_guests_if_free();
-  if (sleepers_.load(std::memory_order_relaxed) != 0) futex_wake(word_, 1);
+  if (sleepers_.load(std::memory_order_relaxed) != 0) wake_one();
 }
+
+// Whoever revokes is the next owner, and the only one that waits for the favourite.
+void ContextLock::wake_one() { futex_wake(word_.load(std::memory_order_relaxed) == kRevoked ? inside_ : word_, 1); }
 
 void ContextLock::announce_guest() {
   // Release: whoever admits sees what was left. Whoever has announced before looks whether the lock is free after this.
@@ -63,7 +134,7 @@ void ContextLock::announce_guest() {
   // Either the lock is seen to be free, or whoever frees it sees the guest.
   heavy_fence();
   admit_guests_if_free();
-  if (sleepers_.load(std::memory_order_relaxed) != 0) futex_wake(word_, 1);
+  if (sleepers_.load(std::memory_order_relaxed) != 0) wake_one();
 }
 
 void ContextLock::guests_admitted() {
