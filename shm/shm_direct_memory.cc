@@ -83,10 +83,11 @@ enum class Visited : std::uint8_t {
 };
 
 struct Neighbour {
-  std::unique_ptr<NeighbourMemory> memory;       // null: not met yet
-  std::unique_ptr<UnattendedMemory> unattended;  // null: not read so far
-  shm::SendQueue* queue = nullptr;               // null: not added
-  std::uint64_t era = 0;                         // the neighbour's with this task, that is sent for
+  std::unique_ptr<NeighbourMemory> memory;                // null: not met yet
+  std::unique_ptr<UnattendedMemory> unattended;           // null: not read so far
+  shm::SendQueue* queue = nullptr;                        // null: not added
+  std::uint64_t era = 0;                                  // the neighbour's with this task, that is sent for
+  const std::atomic<std::uint64_t>* shown_era = nullptr;  // where the neighbour shows which it is
   std::uint32_t visits = 0, visits_seen = 0;
   std::uint32_t failures = 0;  // to get its memory, one after the other, though it offers some
   bool lost = false;           // ended, or what it offers is of no use
@@ -111,6 +112,7 @@ class ShmDirect final : public ShmDirectMemory {
   void begin_era(std::uint32_t index, std::uint64_t era, shm::SendQueue& queue) override {
     neighbours_[index].queue = &queue;
     neighbours_[index].era = era;
+    neighbours_[index].shown_era = &group_.segment(index).eras[group_.self()];
     neighbours_[index].unattended.reset();  // what was hot in another era is not any more
   }
   void end_visits(std::uint32_t index) override {
@@ -156,13 +158,13 @@ class ShmDirect final : public ShmDirectMemory {
   bool meet(std::uint32_t index);
   bool take_file(std::uint32_t index);
   static void count_failure(Neighbour& neighbour);
-  bool is_shut(std::uint32_t index, const Neighbour& neighbour) const;
+  static bool is_shut(const Neighbour& neighbour);
   Neighbour* ready(std::uint32_t index);
   bool is_open_to(std::uint32_t index, Neighbour& neighbour, bool changes);
   Neighbour* way_to(std::uint32_t index, bool changes);
   void tell(std::uint32_t index, const Neighbour& neighbour);
   template <typename Wanted, typename Act>
-  Visited visit_once(std::uint32_t index, Neighbour& neighbour, Wanted& wanted, std::uint64_t counter, Act act);
+  Visited visit_once(Neighbour& neighbour, Wanted& wanted, std::uint64_t counter, Act act);
   template <typename Wanted, typename Act>
   bool visit(std::uint32_t index, Neighbour& neighbour, Wanted& wanted, std::uint64_t counter, Act act);
   bool get_open(std::uint32_t index, Neighbour& neighbour, const MemoryRange& range, void* buffer,
@@ -296,8 +298,8 @@ Neighbour* ShmDirect::way_to(std::uint32_t index, bool changes) {
 }
 
 // The owner has purged this task, and perhaps resumed it since: what was begun before must not come any more.
-bool ShmDirect::is_shut(std::uint32_t index, const Neighbour& neighbour) const {
-  const std::uint64_t era = group_.segment(index).eras[group_.self()].load(std::memory_order_relaxed);
+bool ShmDirect::is_shut(const Neighbour& neighbour) {
+  const std::uint64_t era = neighbour.shown_era->load(std::memory_order_relaxed);
   return era != neighbour.era || shm::is_closed(era);
 }
 
@@ -311,13 +313,12 @@ void ShmDirect::tell(std::uint32_t index, const Neighbour& neighbour) {
 
 // Counters move after the data: who sees the one sees the other.
 template <typename Wanted, typename Act>
-Visited ShmDirect::visit_once(std::uint32_t index, Neighbour& neighbour, Wanted& wanted, std::uint64_t counter,
-                              Act act) {
+Visited ShmDirect::visit_once(Neighbour& neighbour, Wanted& wanted, std::uint64_t counter, Act act) {
   NeighbourMemory& memory = *neighbour.memory;
   const Entrance::Visit visit(memory.entrance());
   std::byte* const counts = counter != 0 ? memory.find(visit, counter, sizeof(int)) : nullptr;
   if (!wanted.find(memory, visit) || (counter != 0 && counts == nullptr)) return Visited::kUnknown;
-  if (is_shut(index, neighbour)) return Visited::kRefused;
+  if (is_shut(neighbour)) return Visited::kRefused;
   const ControlHeader& header = memory.control().header();
   if (counter != 0 && header.counters_private.load(std::memory_order_relaxed) != 0) return Visited::kRefused;
   if (counter != 0) fetch_to_write(counts);
@@ -333,7 +334,7 @@ Visited ShmDirect::visit_once(std::uint32_t index, Neighbour& neighbour, Wanted&
 template <typename Wanted, typename Act>
 bool ShmDirect::visit(std::uint32_t index, Neighbour& neighbour, Wanted& wanted, std::uint64_t counter, Act act) {
   for (int tries = 0; tries < kTries; ++tries) {
-    const Visited visited = visit_once(index, neighbour, wanted, counter, act);
+    const Visited visited = visit_once(neighbour, wanted, counter, act);
     if (visited == Visited::kDone && counter != 0) tell(index, neighbour);
     if (visited != Visited::kUnknown) return visited == Visited::kDone;
     if (!wanted.learn(*neighbour.memory)) return false;
@@ -387,7 +388,7 @@ bool ShmDirect::get_open(std::uint32_t index, Neighbour& neighbour, const Memory
 // may have other bytes there since it has purged this task, or has ended.
 [[gnu::noinline]] bool ShmDirect::get_unattended(std::uint32_t index, Neighbour& neighbour, const MemoryRange& range,
                                                  void* buffer) {
-  if (is_shut(index, neighbour)) return false;
+  if (is_shut(neighbour)) return false;
   const ControlMemory& control = neighbour.memory->control();
   if (neighbour.unattended == nullptr) {
     neighbour.unattended =
@@ -399,7 +400,7 @@ bool ShmDirect::get_open(std::uint32_t index, Neighbour& neighbour, const Memory
   std::byte* const target = length <= kLoadedBefore ? loaded : static_cast<std::byte*>(buffer);
   if (!neighbour.unattended->read(range.address, target, length)) return false;
   std::atomic_thread_fence(std::memory_order_acquire);  // after the reading
-  if (is_shut(index, neighbour) || group_.closed(index)) return false;
+  if (is_shut(neighbour) || group_.closed(index)) return false;
   if (target == loaded) copy_word_or_bytes(static_cast<std::byte*>(buffer), loaded, length);
   count_get(control.line(group_.self()), length);
   if (neighbour.unattended->is_hot(range.address)) [[unlikely]]
