@@ -128,6 +128,10 @@ class Context {
   template <class Done, class What>
   bool wait_until(Done done, What what, const BackoffLimits& limits, Asking asking = Asking::looks);
 
+  // Whether a call that polls may leave its step to later ones, since it would find nothing but timers. These get every
+  // sixteenth. With the lock.
+  bool may_leave_step() { return ++steps_left_ % kLeftSteps != 0 && !closing_ && endpoint().has_only_timers(); }
+
   // For LAPI_Probe: one step. True: something moved, or the lock was released meanwhile.
   bool probe();
   // For LAPI_Msgpoll: at most `rounds` steps. False: closed. `lock_is_kept`: the caller had the lock before the call.
@@ -168,6 +172,8 @@ class Context {
   // A value that no lookup of this object can ask for: the low bits of a handle identify its object.
   static constexpr lapi_handle_t closed_handle(unsigned index) { return (index + 1) % kMaxContexts; }
 
+  static constexpr std::uint32_t kLeftSteps = 16;
+
   class Inside;
 
   void let_others_in();
@@ -192,6 +198,7 @@ class Context {
 
   unsigned pins_ = 0;  // threads that need the resources although they may release the lock
   lapi_handle_t name_ = 0;
+  std::uint32_t steps_left_ = 0;  // how often may_leave_step() was asked
   std::uint32_t idle_polls_ = 0;  // fruitless LAPI_Probe and LAPI_Msgpoll rounds in a row
   std::uint64_t sends_reported_ = 0;
   std::uint64_t receives_reported_ = 0;

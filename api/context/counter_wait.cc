@@ -131,7 +131,12 @@ int wait_for_counter(Context& context, lapi_handle_t handle, lapi_cntr_t* counte
   return run_waiting_call([&] {
     Call call(context, handle, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();
-    if (style == WaitStyle::polling) return wait_under_lock(context, counter, value, rest, style);
+    if (style == WaitStyle::polling) {
+      if (!reached(counter, value) || !context.may_leave_step() || !subtract_if_reached(counter, value, rest))
+        return wait_under_lock(context, counter, value, rest, style);
+      context.recovery().counter_waited_for(counter);
+      return LAPI_SUCCESS;
+    }
     if (!context.recovery().begin_patient_wait(counter)) {
       return refuse(LAPI_ERR_MULTIPLE_WAITERS, "another thread waits for the counter at %p in LAPI_Nopoll_wait",
                     static_cast<void*>(counter));

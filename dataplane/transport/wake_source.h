@@ -32,7 +32,7 @@ class WakeSource {
 // transport. Null: there is no such word.
 struct ArrivalWord {
   const std::atomic<std::uint64_t>* word = nullptr;
-  std::uint64_t empty = 0;  // its value as long as nothing has arrived
+  std::uint64_t empty = 0;  // its value when receive_burst() last found nothing there, and until something arrives
 };
 
 // For polling a single word. Optional.

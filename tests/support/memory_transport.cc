@@ -77,6 +77,7 @@ std::size_t MemoryTransport::send_burst(PeerIndex peer, std::span<const Outgoing
 std::size_t MemoryTransport::receive_burst(std::span<IncomingPacket> packets) {
   std::size_t count = 0;
   while (turn_ == kUnknownPeer && count < packets.size() && !queue_.empty()) packets[count++] = take_next();
+  if (queue_.empty()) seen_arrivals_ = arrivals_.load();
   return count;
 }
 

@@ -109,7 +109,7 @@ class MemoryTransport final : public Transport,
   std::size_t receive_rest(std::span<IncomingPacket> packets) override;
   void skip_datagram() override;
   void release(std::size_t count) override;
-  ArrivalWord arrival_word() const override { return {&arrivals_, arrivals_.load()}; }
+  ArrivalWord arrival_word() const override { return {&arrivals_, seen_arrivals_}; }
 
   bool peer_gone(PeerIndex peer) override { return gone_ == peer; }
   bool peer_left(PeerIndex) override { return left_; }
@@ -187,6 +187,7 @@ class MemoryTransport final : public Transport,
   std::deque<Packet> queue_;
   std::deque<Packet> held_;
   std::atomic<std::uint64_t> arrivals_ = 0;
+  std::uint64_t seen_arrivals_ = 0;  // by the last receive_burst()
   std::uint64_t taken_ = 0;
   std::size_t datagram_ = 1, in_datagram_ = 0;  // packets of each; of the present one that were taken
   std::size_t skipped_ = 0;

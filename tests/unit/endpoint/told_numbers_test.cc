@@ -167,6 +167,21 @@ TEST_P(ToldNumbers, TheWordThatShowsTheNextArrival) {
   EXPECT_NE(quiet.word->load(), quiet.empty);
 }
 
+// What tells a call whether it may leave its step to later ones.
+TEST_P(ToldNumbers, StepsThatWouldFindNothingButTimers) {
+  job_.settle();
+  EXPECT_EQ(job_[0].has_only_timers(), reliable());
+  job_.task(1).transport.set_room(0);
+  ASSERT_EQ(put(1), Submit::accepted);
+  EXPECT_FALSE(job_[0].has_only_timers()) << "something waits to be moved";
+  if (!reliable()) return;
+  ASSERT_TRUE(job_[2].has_only_timers());
+  ASSERT_EQ(job_[0].put({2, address(&word_), &word_, 8, 0, 0, 0}), Submit::accepted);
+  EXPECT_FALSE(job_[2].has_only_timers()) << "a packet has arrived";
+  job_.settle();
+  EXPECT_TRUE(job_[2].has_only_timers());
+}
+
 INSTANTIATE_TEST_SUITE_P(Ways, ToldNumbers, testing::Bool(),
                          [](const auto& info) { return info.param ? "reliable" : "channel"; });
 
