@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <new>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -74,9 +75,19 @@ struct Provider {
   std::uint64_t early_ends = 0;
 };
 
+Provider* begin_provider();
+
 Provider& provider() {
-  static auto* const the_one = new Provider;
+  static Provider* const the_one = begin_provider();
   return *the_one;
+}
+
+// A thread that destroys a queue pair meanwhile (nic/verbs/slow_destruction.h) would leave the mutex locked in a child
+// of a fork. The child's thread has another number, so that it could not unlock it either.
+Provider* begin_provider() {
+  pthread_atfork([] { provider().mutex.lock(); }, [] { provider().mutex.unlock(); },
+                 [] { new (&provider().mutex) std::recursive_mutex; });
+  return new Provider;
 }
 
 ProviderHabits habits_of_environment() {
