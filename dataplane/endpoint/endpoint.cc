@@ -51,6 +51,7 @@ bool retry_is_due(EndpointParts& parts) {
 [[gnu::noinline]] unsigned move_what_waits(EndpointParts& parts, bool arrivals) {
   unsigned moved = parts.pulls.empty() ? 0 : parts.pulls.advance();
   moved += parts.reads.advance();
+  if (!parts.one_sided.empty()) moved += parts.one_sided.advance();
   if (!parts.refused.empty() && (arrivals || retry_is_due(parts))) moved += parts.messages.retry_refused();
   return moved + parts.sender.serve_pending();
 }
@@ -169,7 +170,7 @@ void Endpoint::give_up_unbegun(const UnbegunOperation& operation, Submit why) {
 //   1. take in what has arrived: that frees room, carries acknowledgements, and is what waiting threads wait for; the
 //      same goes for counters that peers have moved directly;
 //   2. continue large transfers: those that adapters read go on where a read has ended, those that the processor reads
-//     advance by one piece each, so that they share it;
+//     advance by one piece each, so that they share it; and end gets that adapters have served without a message;
 //   3. offer messages that their header handler had refused again, now that others have arrived;
 //   4. send records and long messages for which there was no room, peer by peer; arrivals may have made some;
 //   5. send half-filled packets: nothing more will join them in this step;
@@ -228,7 +229,7 @@ Nanoseconds Endpoint::deadline() const {
     const bool awaited = records_wait(parts.peers.contacted()) || !parts.outgoing.empty();
     after(awaited ? tuning::kLookForRoom : tuning::kWatchPeers);
   }
-  if (!parts.pulls.empty()) after(tuning::kLookForEndings);
+  if (!parts.pulls.empty() || !parts.one_sided.empty()) after(tuning::kLookForEndings);
   const bool watched = !parts.outgoing.empty() || parts.request_table.size() != 0 || parts.fences.any_pending() ||
                        parts.collectives.active() || parts.watch.expects_any() ||
                        std::ranges::any_of(parts.peers.contacted(), [](Peer* peer) { return !peer->owed.empty(); });

@@ -9,6 +9,7 @@
 #include "dataplane/endpoint/record_dispatch.h"
 #include "dataplane/transfer/data_readers.h"
 #include "dataplane/transfer/message_submission.h"
+#include "dataplane/transfer/one_sided_gets.h"
 
 namespace openlapi {
 
@@ -49,6 +50,7 @@ struct EndpointParts final : UnderWay {
   IncomingMessages incoming;
   AttachReads reads;
   BulkPulls pulls;
+  OneSidedGets one_sided;
   DataReaders readers;
 
   FenceAnswers fence_answers;

@@ -22,7 +22,8 @@ struct PendingRequest {
   std::unique_ptr<LayoutCursor> layout{};  // where the answer to a get goes instead of to `buffer`
   std::uint64_t list_bytes = 0;            // bytes kept by `layout`
   std::uint32_t pull = 0;                  // the BulkPull that reads the answer; 0: the answer comes in packets
-  bool read = false;                       // this processor reads the answer: none comes in packets
+  bool read = false;                       // this end reads the answer: none comes in packets
+  std::uint64_t read_from = 0;             // there, if an adapter does so without a message
 };
 
 // An id consists of a slot and the slot's generation, so an answer that comes late or twice finds nothing. Slots are

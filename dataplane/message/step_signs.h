@@ -9,16 +9,17 @@ namespace openlapi {
 class StepSigns {
  public:
   enum Sign : std::uint32_t {
-    records = 1,    // peers for which records or messages wait for room (Outbox)
-    refused = 2,    // messages that header handlers have refused (RefusedMessages)
-    pulls = 4,      // adapters read (BulkPulls)
-    reads = 8,      // this processor reads (AttachReads)
-    handlers = 16,  // send completion handlers have to run (OriginNotices)
-    dropped = 32,   // peers to be dropped (DroppedPeers)
-    buried = 64,    // peers that were purged in this step (Losses)
-    losses = 128,   // the host has to be told (LossReports)
+    records = 1,      // peers for which records or messages wait for room (Outbox)
+    refused = 2,      // messages that header handlers have refused (RefusedMessages)
+    pulls = 4,        // adapters read (BulkPulls)
+    reads = 8,        // this processor reads (AttachReads)
+    handlers = 16,    // send completion handlers have to run (OriginNotices)
+    dropped = 32,     // peers to be dropped (DroppedPeers)
+    buried = 64,      // peers that were purged in this step (Losses)
+    losses = 128,     // the host has to be told (LossReports)
+    one_sided = 256,  // adapters read a few bytes (OneSidedGets)
   };
-  static constexpr std::uint32_t kMoves = records | refused | pulls | reads;
+  static constexpr std::uint32_t kMoves = records | refused | pulls | reads | one_sided;
   static constexpr std::uint32_t kEndsStep = handlers | dropped | buried | losses;
 
   void set(Sign sign, bool there) { signs_ = there ? signs_ | sign : signs_ & ~std::uint32_t{sign}; }

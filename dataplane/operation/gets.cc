@@ -30,6 +30,7 @@ Submit Gets::begin(Peer& peer, const GetRequest& request) {
                                                       .is_get = true,
                                                       .handler = request.completion_handler.function,
                                                       .handler_info = request.completion_handler.info});
+  if (means_.one_sided.begin(peer, id, request)) return Submit::accepted;
   if (request.length > means_.config.copy_limit && peer.remote_memory != nullptr &&
       peer.remote_memory->reachable(request.target)) {
     means_.requests.find(id)->read = true;

@@ -11,6 +11,7 @@
 #include "dataplane/transfer/bulk_pulls.h"
 #include "dataplane/transfer/memory_offers.h"
 #include "dataplane/transfer/message_sender.h"
+#include "dataplane/transfer/one_sided_gets.h"
 #include "dataplane/transfer/pending_requests.h"
 #include "dataplane/transfer/refusals.h"
 
@@ -32,6 +33,7 @@ class Gets final : public GetFallback {
     BulkPulls& pulls;
     Refusals& refusals;
     DirectOperations& direct;
+    OneSidedGets& one_sided;
     const GuardedLayouts& guard;
   };
   explicit Gets(const Means& means) : means_(means) {}

@@ -6,6 +6,7 @@
 
 #include "dataplane/base/clock.h"
 #include "dataplane/transport/bulk_memory.h"
+#include "dataplane/transport/one_sided_memory.h"
 #include "dataplane/tuning.h"
 
 namespace openlapi {
@@ -13,6 +14,7 @@ namespace openlapi {
 struct BulkPath {
   BulkMemory* memory;
   unsigned in_channel;  // its number among the paths of the peer's channel; kNoNumber: it is none of them
+  OneSidedMemory* one_sided = nullptr;  // of the same adapter; null: it has none
 
   static constexpr unsigned kNoNumber = UINT32_MAX;
 

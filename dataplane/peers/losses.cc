@@ -64,6 +64,7 @@ void Losses::part_from(PeerIndex index, Fault why) {
     }
   }
   for (const DirectTransport& direct : means_.transports.direct) direct.has.peer_eras->purge_peer(index);
+  for (OneSidedMemory* memory : means_.transports.one_sided_memories) memory->part_from(index);
 }
 
 void Losses::bury() {
@@ -85,6 +86,7 @@ bool Losses::purge(PeerIndex index) {
 void Losses::resume(PeerIndex index, std::uint64_t epoch) {
   if (!means_.peers.resume(index, epoch)) return;
   for (const DirectTransport& direct : means_.transports.direct) direct.has.peer_eras->resume_peer(index);
+  for (OneSidedMemory* memory : means_.transports.one_sided_memories) memory->resume(index);
 }
 
 }  // namespace openlapi

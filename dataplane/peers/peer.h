@@ -63,6 +63,7 @@ struct Peer {
   bool attach_closed = false;             // the peer cannot read any of our memory: do not offer it again
 
   std::vector<BulkPath> bulk_paths;  // of those paths whose adapters read, the best first
+  bool reads_one_sided = false;      // one of them at least reads a few bytes without a message
 
   std::deque<QueuedRecord> backlog;
   OutgoingQueue outgoing;

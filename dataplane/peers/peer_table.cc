@@ -75,12 +75,15 @@ void PeerTable::choose_path(Peer& peer, const Route& route, const ChannelEpochs&
 void PeerTable::choose_bulk_paths(Peer& peer, const Route& route) {
   const std::vector<Transport*> in_channel = paths_beside(route);
   for (std::size_t i = 0; i < route.count && peer.bulk_paths.size() < wire::kMostBulkKeys; ++i) {
-    BulkMemory* const memory = route.paths[i]->capabilities().bulk_memory;
-    if (memory == nullptr) continue;
+    const TransportCapabilities has = route.paths[i]->capabilities();
+    if (has.bulk_memory == nullptr) continue;
     const auto found = std::ranges::find(in_channel, route.paths[i]);
     const auto number = static_cast<unsigned>(found - in_channel.begin());
     const bool is_in_channel = peer.channel != nullptr && found != in_channel.end();
-    peer.bulk_paths.push_back({.memory = memory, .in_channel = is_in_channel ? number : BulkPath::kNoNumber});
+    peer.bulk_paths.push_back({.memory = has.bulk_memory,
+                               .in_channel = is_in_channel ? number : BulkPath::kNoNumber,
+                               .one_sided = is_in_channel ? has.one_sided_memory : nullptr});
+    peer.reads_one_sided = peer.reads_one_sided || peer.bulk_paths.back().one_sided != nullptr;
   }
 }
 

@@ -26,12 +26,14 @@ struct Transports {
         unreliable.push_back(transport);
       }
       if (has.bulk_memory != nullptr) bulk_memories.push_back(has.bulk_memory);
+      if (has.one_sided_memory != nullptr) one_sided_memories.push_back(has.one_sided_memory);
     }
   }
 
   std::vector<DirectTransport> direct;  // each record goes over them as a packet
   std::vector<Transport*> unreliable;   // used through reliable channels
   std::vector<BulkMemory*> bulk_memories;
+  std::vector<OneSidedMemory*> one_sided_memories;
 };
 
 }  // namespace openlapi

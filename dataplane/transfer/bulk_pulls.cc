@@ -254,7 +254,7 @@ void BulkPulls::give_up(Peer& peer) {
   std::erase_if(pulls_, [](const auto& entry) { return entry.second.given_up && entry.second.reads == 0; });
   means_.signs.set(StepSigns::pulls, !pulls_.empty());
   for (BulkPath& path : peer.bulk_paths)
-    path = {.memory = path.memory, .in_channel = path.in_channel, .read = path.read};
+    path = {.memory = path.memory, .in_channel = path.in_channel, .one_sided = path.one_sided, .read = path.read};
 }
 
 }  // namespace openlapi

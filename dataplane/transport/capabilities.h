@@ -10,6 +10,7 @@
 #include "dataplane/transport/bulk_memory.h"
 #include "dataplane/transport/direct_memory.h"
 #include "dataplane/transport/link_status.h"
+#include "dataplane/transport/one_sided_memory.h"
 #include "dataplane/transport/packet.h"
 #include "dataplane/transport/peer_eras.h"
 #include "dataplane/transport/reliable_delivery.h"
@@ -82,6 +83,7 @@ struct TransportCapabilities {
   RemoteMemory* remote_memory = nullptr;
   DirectMemory* direct_memory = nullptr;
   BulkMemory* bulk_memory = nullptr;
+  OneSidedMemory* one_sided_memory = nullptr;  // only beside bulk_memory
   WakeSource* wake_source = nullptr;
   ArrivalWatch* arrival_watch = nullptr;
   PeerLimits* peer_limits = nullptr;

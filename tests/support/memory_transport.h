@@ -66,6 +66,7 @@ class MemoryTransport final : public Transport,
 
   void set_bulk_memory(BulkMemory* memory) { bulk_memory_ = memory; }
   void set_direct_memory(DirectMemory* memory) { direct_memory_ = memory; }
+  void set_one_sided_memory(OneSidedMemory* memory) { one_sided_memory_ = memory; }  // beside a bulk memory
 
   // From the next look() on this transport says so of its link.
   void say_of_link(bool up) { link_said_ = up ? 0 : 1; }
@@ -139,6 +140,7 @@ class MemoryTransport final : public Transport,
     return {.remote_memory = readable_ ? this : nullptr,
             .direct_memory = direct_memory_,
             .bulk_memory = bulk_memory_,
+            .one_sided_memory = one_sided_memory_,
             .arrival_watch = this,
             .peer_limits = this,
             .packet_origins = this,
@@ -208,6 +210,7 @@ class MemoryTransport final : public Transport,
   bool reachable_ = true;
   BulkMemory* bulk_memory_ = nullptr;
   DirectMemory* direct_memory_ = nullptr;
+  OneSidedMemory* one_sided_memory_ = nullptr;
   std::size_t reads_until_failure_ = SIZE_MAX;
   std::size_t send_calls_ = 0;
   std::size_t reads_ = 0;
