@@ -65,7 +65,7 @@ std::shared_ptr<MemoryMonitor> choose_monitor(bool pages, OnDemandPaging paging,
 BulkReads::AdapterRegistrar::AdapterRegistrar(ibv_context& context, ibv_pd& of, OnDemandPaging paging)
     : domain(of), pages(paging != OnDemandPaging::never && pages_whole_memory(context)) {
   if (!pages || paging != OnDemandPaging::always) return;
-  whole = register_whole_memory(domain);
+  whole = register_whole_memory(domain, true);
   pages = whole != nullptr;
 }
 
@@ -84,7 +84,7 @@ Registrar::Outcome BulkReads::AdapterRegistrar::add(std::uint64_t begin, std::ui
 }
 
 bool BulkReads::AdapterRegistrar::whole_memory(std::uint64_t begin, std::uint64_t end, bool writable, Region& region) {
-  if (pages && !whole) whole = register_whole_memory(domain);
+  if (pages && !whole) whole = register_whole_memory(domain, true);
   pages = whole != nullptr;
   if (!pages || !page_in(domain, *whole, begin, end, writable)) return false;
   region = {nullptr, whole->lkey, whole->rkey};

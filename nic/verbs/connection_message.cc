@@ -13,8 +13,13 @@ constexpr std::size_t kAddress = 24;
 constexpr std::uint32_t kMost24Bits = 0xffffff;
 
 constexpr std::uint8_t kLastKind = 7;
+constexpr std::uint8_t kLastPurpose = 2;
 
 static_assert(kAddress + kAddressLength == kConnectionMessageLength);
+
+bool may_have_key(const ConnectionMessage& message) {
+  return message.kind == ConnectionMessage::Kind::accept && message.purpose == ConnectionMessage::Purpose::one_sided;
+}
 
 bool decode_ring(std::span<const std::byte> bytes, ConnectionMessage& message) {
   const auto number = std::to_integer<std::uint8_t>(bytes[2]);
@@ -28,7 +33,8 @@ bool decode_ring(std::span<const std::byte> bytes, ConnectionMessage& message) {
 }
 
 bool decode_connection(std::span<const std::byte> bytes, ConnectionMessage& message) {
-  if (load_little<std::uint32_t>(&bytes[12]) != 0) return false;
+  message.key = load_little<std::uint32_t>(&bytes[12]);
+  if (message.key != 0 && !may_have_key(message)) return false;
   message.reads = std::to_integer<std::uint8_t>(bytes[2]);
   message.queue_pair = load_little<std::uint32_t>(&bytes[4]);
   message.first_packet = load_little<std::uint32_t>(&bytes[8]);
@@ -53,6 +59,7 @@ std::array<std::byte, kConnectionMessageLength> encode(const ConnectionMessage& 
     bytes[2] = static_cast<std::byte>(message.reads);
     store_little(&bytes[4], message.queue_pair);
     store_little(&bytes[8], message.first_packet);
+    store_little(&bytes[12], message.key);
   }
   store_little(&bytes[16], message.connection);
   const PeerAddress address = encode(message.address);
@@ -64,7 +71,7 @@ bool decode(std::span<const std::byte> bytes, ConnectionMessage& message) {
   if (bytes.size() != kConnectionMessageLength || bytes[0] != std::byte{kMessageVersion}) return false;
   const auto kind = std::to_integer<std::uint8_t>(bytes[1]);
   const auto purpose = std::to_integer<std::uint8_t>(bytes[3]);
-  if (kind < 1 || kind > kLastKind || purpose > 1) return false;
+  if (kind < 1 || kind > kLastKind || purpose > kLastPurpose) return false;
   message = {};
   message.kind = static_cast<ConnectionMessage::Kind>(kind);
   message.purpose = static_cast<ConnectionMessage::Purpose>(purpose);

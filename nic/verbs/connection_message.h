@@ -5,10 +5,10 @@
 //   0       1      version, 1
 //   1       1      kind: 1 request, 2 accept, 3 refuse, 4 close; of a ring in memory 5 request, 6 grant, 7 refuse
 //   2       1      most reads at a time: wanted (request), granted (accept); 1 for packets
-//   3       1      purpose: 0 reads, 1 packets
+//   3       1      purpose: 0 reads, 1 packets, 2 reads of a few bytes (short_reads.h)
 //   4       4      number of the sender's reliable queue pair, 24 bits
 //   8       4      number of the first packet that it will send, 24 bits
-//   12      4      zero
+//   12      4      accept for purpose 2: remote key of all memory of the sender; else zero
 //   16      8      number of the connection, by which the requester knows it
 //   24      32     the sender's address (verbs_address.h)
 //
@@ -42,7 +42,7 @@ struct ConnectionMessage {
     ring_grant = 6,
     ring_refuse = 7
   };
-  enum class Purpose : std::uint8_t { reads = 0, packets = 1 };
+  enum class Purpose : std::uint8_t { reads = 0, packets = 1, one_sided = 2 };
   Kind kind = Kind::request;
   Purpose purpose = Purpose::reads;
   std::uint8_t reads = 0;
@@ -50,7 +50,8 @@ struct ConnectionMessage {
   std::uint32_t first_packet = 0;
   std::uint64_t connection = 0;
   Address address;
-  // Of a ring's messages; these have no reads, queue pair and first packet.
+  std::uint32_t key = 0;
+  // Of a ring's messages; these have no reads, queue pair, first packet and key.
   std::uint8_t ring = 0;
   bool checked = false;
   RingPlace place{};

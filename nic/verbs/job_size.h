@@ -21,6 +21,7 @@ inline constexpr std::uint32_t kReceiveSlotsOfNode =
 inline constexpr std::uint32_t kPacketConnections = 64;          // of a task, to send through
 inline constexpr std::uint32_t kPacketConnectionsOfNode = 4096;  // 1 GiB at the largest MTU
 inline constexpr std::uint32_t kBulkConnections = 256;           // of a task, of each kind
+inline constexpr std::uint32_t kOneSidedConnections = 64;        // of a task, of each kind, where it has them
 inline constexpr std::uint32_t kPacketRings = 16;  // of a task, each a look at every poll and 8 KiB of locked memory
 inline constexpr std::uint32_t kPacketRingsOfNode = 1024;  // 8 MiB
 
@@ -31,12 +32,13 @@ struct ConnectionBounds {
   std::uint32_t packets = kPacketConnections;  // to send through; twice as many to receive through
   std::uint32_t bulk = kBulkConnections;       // to read through; as many to be read through
   std::uint32_t rings = kPacketRings;          // in this task's memory, behind connections for packets
+  std::uint32_t one_sided = 0;                 // to read a few bytes through; as many to be read through
   // With the one for datagrams.
-  constexpr std::uint32_t queue_pairs() const { return 1 + 3 * packets + 2 * bulk; }
+  constexpr std::uint32_t queue_pairs() const { return 1 + 3 * packets + 2 * (bulk + one_sided); }
 };
 
 // Half of the adapter's queue pairs are for the job, in equal shares: all tasks of the node may use the same adapter.
-// Both kinds become fewer in proportion; 0: there are too few for connections.
-ConnectionBounds connection_bounds(const JobSize& job, std::uint32_t queue_pairs);
+// All kinds become fewer in proportion; 0: there are too few for connections. `one_sided`: there are some of that kind.
+ConnectionBounds connection_bounds(const JobSize& job, std::uint32_t queue_pairs, bool one_sided = false);
 
 }  // namespace openlapi::verbs

@@ -16,10 +16,12 @@ bool pages_whole_memory(ibv_context& context) {
          (device.odp_caps.per_transport_caps.rc_odp_caps & IBV_ODP_SUPPORT_READ) != 0;
 }
 
-MemoryRegion register_whole_memory(ibv_pd& domain) {
+MemoryRegion register_whole_memory(ibv_pd& domain, bool writable) {
   const CancellationOff off;
-  constexpr unsigned kRights = IBV_ACCESS_ON_DEMAND | IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ;
-  return MemoryRegion(ibv_reg_mr(&domain, nullptr, SIZE_MAX, kRights));
+  constexpr unsigned kRead = IBV_ACCESS_ON_DEMAND | IBV_ACCESS_REMOTE_READ;
+  constexpr unsigned kBoth = kRead | IBV_ACCESS_LOCAL_WRITE;
+  return MemoryRegion(writable ? ibv_reg_mr(&domain, nullptr, SIZE_MAX, kBoth)
+                               : ibv_reg_mr(&domain, nullptr, SIZE_MAX, kRead));
 }
 
 bool page_in(ibv_pd& domain, const ibv_mr& whole, std::uint64_t begin, std::uint64_t end, bool writable) {

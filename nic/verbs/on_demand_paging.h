@@ -4,8 +4,9 @@
 // It serves beside the cache of registered memory: for memory that could not stay registered, since nothing tells of
 // its changes (memory_kind.h), and where no more may be pinned. Memory that can stay registered does, since the adapter
 // stops at each page that it has not met. Memory that cannot be paged (not there, or a device's) is noticed by
-// page_in(). Peers get a key of all memory; it can only be read with it. mlx5 has it. Soft-RoCE of newer kernels has
-// paging of single ranges only, which spares nothing.
+// page_in(). Peers get a key of all memory; it can only be read with it. A region of its own serves gets that need no
+// message (short_reads.h). mlx5 has it. Soft-RoCE of newer kernels has paging of single ranges only, which spares
+// nothing.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,8 @@ enum class OnDemandPaging : std::uint8_t {
 
 bool pages_whole_memory(ibv_context& context);
 
-// Null: the adapter refuses.
-MemoryRegion register_whole_memory(ibv_pd& domain);
+// `writable`: this end's adapter may write what it reads there. Null: the adapter refuses.
+MemoryRegion register_whole_memory(ibv_pd& domain, bool writable);
 
 // Has the adapter meet these pages now. False: it cannot use them in this region, or cannot say so beforehand; a read
 // would fail and break its connection.

@@ -30,7 +30,7 @@ bool ReliableQueuePair::create(ReliableSetting& setting) {
   wanted.recv_cq = setting.arrivals != nullptr ? setting.arrivals : setting.completions;
   wanted.srq = setting.shared;
   wanted.qp_type = IBV_QPT_RC;
-  wanted.sq_sig_all = setting.purpose == ConnectionMessage::Purpose::reads;
+  wanted.sq_sig_all = setting.purpose != ConnectionMessage::Purpose::packets;
   wanted.cap = {.max_send_wr = setting.queue_length,
                 .max_recv_wr = setting.shared == nullptr ? 1u : 0u,
                 .max_send_sge = setting.pieces,

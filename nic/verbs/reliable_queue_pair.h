@@ -27,11 +27,12 @@ struct ReliableSetting {
   ibv_srq* shared = nullptr;      // the shared queue that packets arrive in; null: none arrive
   PortPlace place{};
   ConnectionMessage::Purpose purpose = ConnectionMessage::Purpose::reads;
-  std::uint8_t reads = 1;          // most READs at a time, both as reader and as the one that is read
-  std::uint32_t queue_length = 1;  // requests that can be posted to one queue pair
-  std::uint32_t pieces = 1;        // pieces of memory in a request
-  unsigned rights = 0;             // of the peer, to memory whose key it knows
-  InlineLimit inline_limit{};      // of bytes; inline_bytes() says what was granted
+  std::uint8_t reads = 1;                  // most READs at a time, both as reader and as the one that is read
+  std::uint32_t queue_length = 1;          // requests that can be posted to one queue pair
+  std::uint32_t pieces = 1;                // pieces of memory in a request
+  unsigned rights = 0;                     // of the peer, to memory whose key it knows
+  std::uint32_t told_key = 0;              // of that memory, for peers that ask for a connection to read a few bytes
+  InlineLimit inline_limit{};              // of bytes; inline_bytes() says what was granted
   SlowDestruction* destruction = nullptr;  // where queue pairs go at their end; null: they are destroyed at once
 };
 

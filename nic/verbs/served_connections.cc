@@ -15,7 +15,8 @@ void ServedConnections::answer(const Served& served) {
                                    .queue_pair = served.queue_pair->number(),
                                    .first_packet = served.queue_pair->first_packet(),
                                    .connection = served.connection,
-                                   .address = path_.own_address()});
+                                   .address = path_.own_address(),
+                                   .key = setting_.told_key});
 }
 
 void ServedConnections::refuse(PeerIndex peer, std::uint64_t connection, ConnectionMessage::Kind kind) {

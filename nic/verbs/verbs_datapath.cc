@@ -18,6 +18,12 @@ bool goes_alone(const verbs::SendRing& ring, const verbs::Destination& destinati
   return packets.size() == 1 && packets[0].length <= destination.max_packet && ring.may_go_alone(packets[0]);
 }
 
+// False: some have ended.
+bool arm_reads(verbs::BulkReads* bulk, verbs::ShortReads* short_reads) {
+  const bool bulk_waits = bulk == nullptr || bulk->arm();
+  return (short_reads == nullptr || short_reads->arm()) && bulk_waits;
+}
+
 }  // namespace
 
 // What there is room for. Returns how many.
@@ -143,6 +149,7 @@ std::size_t VerbsTransport::receive_burst(std::span<IncomingPacket> packets) {
     if (connections_) lose(connections_->reap());
     retire();
     if (bulk_) bulk_->look_around();
+    if (short_reads_) short_reads_->look_around();
   }
   // Whatever had arrived before is handed out by now.
   if (broken_ && first_arrival_ == arrivals_end_) [[unlikely]]
@@ -243,12 +250,12 @@ bool VerbsTransport::arm() {
     if (connections_->served().want_looks()) return false;
     if (!given_up_ && !connections_->close_rings()) return false;
   }
-  if (given_up_) return !bulk_ || bulk_->arm();    // what was being read has ended
-  if (broken_ && until_retry_ == 0) return false;  // the next look recovers it
+  if (given_up_) return arm_reads(bulk_.get(), short_reads_.get());  // what was being read has ended
+  if (broken_ && until_retry_ == 0) return false;                    // the next look recovers it
   forget_events();
   if (ibv_req_notify_cq(receive_completions_.get(), 0) != 0) broken_ = true;
-  const bool bulk_waits = !bulk_ || bulk_->arm();
-  return !look() && bulk_waits;
+  const bool reads_wait = arm_reads(bulk_.get(), short_reads_.get());
+  return !look() && reads_wait;
 }
 
 // Of the sleep before, and of completions that have been taken without one.
@@ -299,11 +306,11 @@ void VerbsTransport::take_message(const ibv_wc& arrival, std::uint32_t slot) {
   if (!whole || !verbs::decode(bytes, message)) return;
   const PeerIndex peer = find_peer(message.address);
   if (peer == kUnknownPeer) return;
-  if (message.purpose == verbs::ConnectionMessage::Purpose::packets) {
-    if (connections_) connections_->message_arrived(peer, message);
-  } else if (bulk_) {
-    bulk_->message_arrived(peer, message);
-  }
+  using Purpose = verbs::ConnectionMessage::Purpose;
+  const Purpose purpose = message.purpose;
+  if (purpose == Purpose::packets && connections_) connections_->message_arrived(peer, message);
+  if (purpose == Purpose::reads && bulk_) bulk_->message_arrived(peer, message);
+  if (purpose == Purpose::one_sided && short_reads_) short_reads_->message_arrived(peer, message);
 }
 
 }  // namespace openlapi

@@ -71,6 +71,7 @@ void VerbsTransport::use_partition(const verbs::PartitionFacts& partition) {
   broken_ = true;
   if (connections_) connections_->use_partition(partition_index_);
   if (bulk_) bulk_->use_partition(partition_index_);
+  if (short_reads_) short_reads_->use_partition(partition_index_);
 }
 
 // Nothing of the adapter works any more, and nothing brings it back in this process. Peers are reached over other
@@ -83,6 +84,7 @@ void VerbsTransport::give_up() {
   given_up_ = broken_ = true;
   if (connections_) connections_->give_up();
   if (bulk_) bulk_->give_up();
+  if (short_reads_) short_reads_->give_up();
 }
 
 // A handle says which GID its packets come from. To make one may take a second where the peer is gone: not often then.

@@ -59,12 +59,13 @@ std::uint32_t round_down_mtu(std::uint32_t bytes) {
 
 void bound_connections(const ibv_device_attr& device, VerbsConfig& config) {
   const auto queue_pairs = static_cast<std::uint32_t>(std::max(device.max_qp, 0));
-  const verbs::ConnectionBounds bounds =
-      verbs::connection_bounds({.tasks = config.tasks, .local_tasks = config.local_tasks}, queue_pairs);
+  const verbs::ConnectionBounds bounds = verbs::connection_bounds(
+      {.tasks = config.tasks, .local_tasks = config.local_tasks}, queue_pairs, config.one_sided);
   std::uint32_t& packets = config.connection_limits.connections;
   std::uint32_t& reads = config.bulk_limits.connections;
   packets = std::min(packets, bounds.packets);
   reads = std::min(reads, bounds.bulk);
+  config.short_read_limits.connections = std::min(config.short_read_limits.connections, bounds.one_sided);
   config.connection_limits.most_rings = std::min(config.connection_limits.most_rings, bounds.rings);
 }
 
@@ -193,6 +194,10 @@ void VerbsTransport::open_powers() {
     bulk_ =
         verbs::BulkReads::make(*context_, domains_, *channel_, {port_, partition_index_}, *this, config_.bulk_limits);
   }
+  if (bulk_ && config_.one_sided) {
+    short_reads_ = verbs::ShortReads::make(*context_, domains_, *channel_, {port_, partition_index_}, *this,
+                                           config_.short_read_limits);
+  }
   if (config_.link_status) watch_port();
   if (!config_.connections) return;
   connections_ = verbs::PacketConnections::make({.context = context_.get(),
@@ -259,6 +264,7 @@ bool VerbsTransport::add_peer(PeerIndex peer, const PeerAddress& bytes, std::str
   remote.moves = moves_;
   if (!remotes_.is_task(peer)) return true;
   if (bulk_) bulk_->peer_changed(peer);
+  if (short_reads_) short_reads_->peer_changed(peer);
   if (connections_) connections_->peer_changed(peer);
   return true;
 }

@@ -6,10 +6,10 @@
 // A queue pair in the error state is reset and reused under the same number, so peers notice nothing but the lost
 // packets. While the port is down packets count as sent and are lost.
 // Peers that are sent much get their packets through reliable connections (packet_connections.h). These may be lost
-// too: with the connection. Bulk goes by RDMA READ through other connections (bulk_reads.h). Connections are negotiated
-// with datagrams of a kind of their own. To and from other ends of the tasks there are datagrams alone.
-// Reading order: verbs_datapath.cc, send_ring.h, receive_ring.h, verbs_recovery.cc, verbs_setup.cc,
-// port_choice.h, packet_connections.h, bulk_reads.h.
+// too: with the connection. Bulk goes by RDMA READ through other connections (bulk_reads.h), and so may gets of a few
+// bytes (short_reads.h). Connections are negotiated with datagrams of a kind of their own. To and from other ends of
+// the tasks there are datagrams alone. Reading order: verbs_datapath.cc, send_ring.h, receive_ring.h,
+// verbs_recovery.cc, verbs_setup.cc, port_choice.h, packet_connections.h, bulk_reads.h, short_reads.h.
 #pragma once
 
 #include <array>
@@ -31,21 +31,24 @@
 #include "nic/verbs/port_status.h"
 #include "nic/verbs/receive_ring.h"
 #include "nic/verbs/send_ring.h"
+#include "nic/verbs/short_reads.h"
 #include "nic/verbs/verbs_address.h"
 #include "nic/verbs/verbs_objects.h"
 
 namespace openlapi {
 
 struct VerbsConfig {
-  verbs::PortPreference port;         // port_choice.h has the rule for what it leaves open
-  std::uint32_t mtu = 0;              // bytes, if smaller than the port's; 0: the port's
+  verbs::PortPreference port;  // port_choice.h has the rule for what it leaves open
+  std::uint32_t mtu = 0;       // bytes, if smaller than the port's; 0: the port's
   // Packets that can wait; each takes one MTU of locked memory. Fewer where that is refused (kFewestReceiveSlots).
   std::uint32_t receive_slots = verbs::kFewestReceiveSlots;
-  std::uint32_t send_slots = 256;     // packets that can be on their way out
-  std::uint8_t service_level = 0;     // of InfiniBand; of RoCE the priority of frames with a VLAN tag
+  std::uint32_t send_slots = 256;                  // packets that can be on their way out
+  std::uint8_t service_level = 0;                  // of InfiniBand; of RoCE the priority of frames with a VLAN tag
   std::optional<std::uint8_t> traffic_class = {};  // of the route header; none: traffic_class.h
-  bool bulk = false;                  // use RDMA READ where the adapter can
+  bool bulk = false;                               // use RDMA READ where the adapter can
   verbs::BulkLimits bulk_limits;
+  bool one_sided = false;  // serve gets of a few bytes without messages, beside bulk, where the adapters can
+  verbs::ShortReadLimits short_read_limits;
   bool connections = false;  // send packets through connections, too, where the adapter can
   verbs::PacketConnectionLimits connection_limits;
   bool link_status = false;          // tell when the port goes down or comes up, and follow its address
@@ -89,6 +92,7 @@ class VerbsTransport final : public Transport,
   void release(std::size_t count) override;
   TransportCapabilities capabilities() override {
     return {.bulk_memory = bulk_.get(),
+            .one_sided_memory = short_reads_.get(),
             .wake_source = this,
             .peer_limits = this,
             .packet_origins = this,
@@ -111,6 +115,7 @@ class VerbsTransport final : public Transport,
   bool has_link() const;  // asks the driver
   std::uint32_t receive_slots() const { return receives_.slots(); }
   const verbs::BulkReads* bulk() const { return bulk_.get(); }
+  const verbs::ShortReads* short_reads() const { return short_reads_.get(); }
   const verbs::PacketConnections* connections() const { return connections_.get(); }  // null: there are none
   ibv_qp* queue_pair() const { return queue_pair_.get(); }  // for tests to look at, or to break
 
@@ -208,6 +213,7 @@ class VerbsTransport final : public Transport,
   std::vector<RetiredHandle> retired_;
   verbs::QueuePair queue_pair_;
   std::unique_ptr<verbs::BulkReads> bulk_;                 // null: there is none
+  std::unique_ptr<verbs::ShortReads> short_reads_;         // the same
   std::unique_ptr<verbs::PacketConnections> connections_;  // the same
   std::unique_ptr<verbs::PortStatus> port_status_;         // the same
 

@@ -71,6 +71,17 @@ class VerbsEngine : public testing::Test {
   }
 
   VerbsTransport& transport(PeerIndex task) { return task == 0 ? *pair_->left : *pair_->right; }
+  Endpoint& endpoint(PeerIndex task) { return *endpoints_[task]; }
+
+  // A task ends, without a word to the other one.
+  void end(PeerIndex task) {
+    endpoints_[task].reset();
+    (task == 0 ? pair_->left : pair_->right).reset();
+  }
+  void stop() {
+    for (auto& endpoint : endpoints_) endpoint.reset();
+    pair_.reset();
+  }
 
  private:
   MonotonicClock clock_;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <vector>
 
 namespace openlapi::verbs {
@@ -47,7 +48,7 @@ TEST(ConnectionMessage, OtherBytesAreRefused) {
   EXPECT_TRUE(refused(0, 2)) << "version";
   EXPECT_TRUE(refused(1, 0) && refused(1, 8)) << "kind";
   EXPECT_TRUE(refused(2, 0)) << "no reads";
-  EXPECT_TRUE(refused(3, 2)) << "purpose";
+  EXPECT_TRUE(refused(3, 3)) << "purpose";
   EXPECT_TRUE(refused(12, 1)) << "must be zero";
   EXPECT_TRUE(refused(7, 1) && refused(11, 1)) << "24 bits";
   EXPECT_TRUE(refused(25, 9)) << "fabric of the address";
@@ -58,6 +59,24 @@ TEST(ConnectionMessage, OtherBytesAreRefused) {
   EXPECT_EQ(encode(message), packets);
   ConnectionMessage close{.kind = ConnectionMessage::Kind::close, .connection = 1, .address = kAccept.address};
   EXPECT_TRUE(decode(encode(close), message)) << "needs no queue pair";
+}
+
+TEST(ConnectionMessage, OnlyAnAnswerForShortReadsHasAKey) {
+  ConnectionMessage answer = kAccept;
+  answer.purpose = ConnectionMessage::Purpose::one_sided;
+  answer.key = 0xa1b2c3d4;
+  const auto bytes = encode(answer);
+  const unsigned char expected[] = {0xd4, 0xc3, 0xb2, 0xa1};
+  EXPECT_EQ(std::memcmp(&bytes[12], expected, 4), 0);
+  EXPECT_EQ(bytes[3], std::byte{2});
+  ConnectionMessage back;
+  ASSERT_TRUE(decode(bytes, back));
+  EXPECT_EQ(back.key, 0xa1b2c3d4);
+  EXPECT_EQ(back.purpose, ConnectionMessage::Purpose::one_sided);
+  answer.kind = ConnectionMessage::Kind::request;
+  EXPECT_FALSE(decode(encode(answer), back));
+  answer.key = 0;
+  EXPECT_TRUE(decode(encode(answer), back));
 }
 
 const ConnectionMessage kGrant{.kind = ConnectionMessage::Kind::ring_grant,

@@ -61,6 +61,17 @@ TEST(ConnectionBounds, ShareTheQueuePairsOfAnAdapter) {
   EXPECT_EQ(few.bulk, 10u);
 }
 
+TEST(ConnectionBounds, GiveShortReadsAShareWhereThereAreSome) {
+  EXPECT_EQ(connection_bounds({.tasks = 2, .local_tasks = 1}, kPlenty).one_sided, 0u);
+  const ConnectionBounds plenty = connection_bounds({.tasks = 2, .local_tasks = 1}, kPlenty, true);
+  EXPECT_EQ(plenty.one_sided, 64u);
+  EXPECT_EQ(plenty.packets, 64u);
+  const ConnectionBounds few = connection_bounds({.tasks = 8192, .local_tasks = 16}, 4092, true);
+  EXPECT_EQ(few.one_sided, few.packets);
+  EXPECT_LT(few.one_sided, 64u);
+  EXPECT_LE(16 * few.queue_pairs(), 4092u / 2);
+}
+
 TEST(ConnectionBounds, AreZeroWhereThereAreTooFewQueuePairs) {
   for (const std::uint32_t queue_pairs : {0u, 1u, 64u, 128u}) {
     const ConnectionBounds bounds = connection_bounds({.tasks = 8192, .local_tasks = 64}, queue_pairs);
