@@ -18,6 +18,9 @@ inline constexpr std::string_view kRingsWhereInOrder = "auto";
 inline constexpr std::string_view kRingsAlways = "yes";
 inline constexpr std::string_view kRingsChoices[] = {"no", kRingsWhereInOrder, kRingsAlways};
 
+inline constexpr std::string_view kOneSidedGets = "get";
+inline constexpr std::string_view kOneSidedChoices[] = {"no", kOneSidedGets};
+
 inline constexpr std::string_view kPacketsVariable = "OPENLAPI_VERBS_PACKETS";
 inline constexpr std::string_view kPartitionVariable = "OPENLAPI_VERBS_PKEY";
 inline constexpr std::string_view kServiceLevelVariable = "OPENLAPI_VERBS_SERVICE_LEVEL";
@@ -25,11 +28,15 @@ inline constexpr std::string_view kTrafficClassVariable = "OPENLAPI_VERBS_TRAFFI
 inline constexpr std::string_view kGidPrefixVariable = "OPENLAPI_VERBS_GID_PREFIX";
 inline constexpr std::string_view kVlanVariable = "OPENLAPI_VERBS_VLAN";
 inline constexpr std::string_view kRingsVariable = "OPENLAPI_VERBS_RINGS";
+inline constexpr std::string_view kOneSidedVariable = "OPENLAPI_VERBS_ONE_SIDED";
 inline constexpr std::string_view kPagingVariable = "OPENLAPI_VERBS_ON_DEMAND_PAGING";
 inline constexpr ModuleVariable kVariables[] = {
     {.name = kPagingVariable,
      .meaning = "bulk memory by an adapter's on-demand paging: auto where it cannot stay registered, yes all of it",
      .words = kPagingChoices},
+    {.name = kOneSidedVariable,
+     .meaning = "operations without the target, where adapters page all memory on demand: get those of up to 256 bytes",
+     .words = kOneSidedChoices},
     {.name = kPacketsVariable,
      .meaning = "packets over RDMA: ud as datagrams, rc through connections, auto connects to peers that are sent much",
      .words = kPacketServices},

@@ -94,6 +94,7 @@ bool configure(const ModuleRequest& request, VerbsConfig& config, std::string& r
   const std::string paging = request.variable(kPagingVariable);
   if (paging == kPagingNever) config.bulk_limits.on_demand_paging = OnDemandPaging::never;
   if (paging == kPagingAlways) config.bulk_limits.on_demand_paging = OnDemandPaging::always;
+  config.one_sided = request.variable(kOneSidedVariable) == kOneSidedGets;
   config.link_status = true;  // also of the only adapter, whose address may change
   config.tell = request.tell;
   config.tasks = request.tasks;

@@ -50,6 +50,7 @@ TEST(EnvironmentReport, ListsEveryVariableOnce) {
                                        "OPENLAPI_THREAD_POLICY",
                                        "OPENLAPI_VERBS_GID_PREFIX",
                                        "OPENLAPI_VERBS_ON_DEMAND_PAGING",
+                                       "OPENLAPI_VERBS_ONE_SIDED",
                                        "OPENLAPI_VERBS_PACKETS",
                                        "OPENLAPI_VERBS_PKEY",
                                        "OPENLAPI_VERBS_RINGS",

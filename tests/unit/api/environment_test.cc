@@ -351,6 +351,9 @@ TEST(Environment, PacketsOverRdmaAndPagingAreChosenByWords) {
     for (const char* right : {"auto", "NO", "Yes"}) accepted({{name, right}});
     EXPECT_EQ(refused({{name, "1"}}).kind, FailureKind::setting) << name;
   }
+  accepted({{"OPENLAPI_VERBS_ONE_SIDED", "GET"}});
+  EXPECT_EQ(refused({{"OPENLAPI_VERBS_ONE_SIDED", "yes"}}).message(),
+            "OPENLAPI_VERBS_ONE_SIDED=yes: allowed is one of no get (in either case)");
 }
 
 TEST(Environment, PartitionsAreHexadecimalNumbers) {

@@ -85,6 +85,20 @@ TEST(VerbsModule, OnDemandPagingIsBesideTheCacheUnlessItIsSaid) {
   EXPECT_EQ(chosen("yes"), OnDemandPaging::always);
 }
 
+TEST(VerbsModule, GetsTakeMessagesUnlessItIsSaid) {
+  const auto chosen = [](const char* word) {
+    ModuleRequest request;
+    if (word != nullptr) request.variables["OPENLAPI_VERBS_ONE_SIDED"] = word;
+    VerbsConfig config;
+    std::string reason;
+    EXPECT_TRUE(configure(request, config, reason)) << reason;
+    return config.one_sided;
+  };
+  EXPECT_FALSE(chosen(nullptr));
+  EXPECT_FALSE(chosen("no"));
+  EXPECT_TRUE(chosen("get"));
+}
+
 TEST(VerbsModule, RingsAreThereOnlyIfItIsSaid) {
   const auto chosen = [](const char* word) {
     ModuleRequest request;
