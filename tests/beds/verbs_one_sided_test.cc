@@ -1,4 +1,5 @@
 // Gets that the origin's adapter reads without the target, over a shim that pages on demand.
+#include <poll.h>
 #include <sys/mman.h>
 
 #include <fstream>
@@ -177,6 +178,26 @@ TEST_F(VerbsOneSided, GetsGoOnThoughTheInterfaceWasDown) {
   ASSERT_TRUE(wait_for([&] { return endpoint(0).progress(), endpoint(1).progress(), got_ == before + 1; }, 60));
   EXPECT_EQ(sink, word_);
   expect_right(20, true);
+}
+
+TEST_F(VerbsOneSided, TheAdapterWakesWhoSleeps) {
+  start();
+  ASSERT_TRUE(connects());
+  std::uint64_t sink = 0;
+  const int before = got_;
+  command("ip link set rdma1 down");
+  ASSERT_TRUE(wait_for_port("rxe1", "DOWN"));
+  ASSERT_TRUE(get(&word_, &sink, 8));
+  WakeSource& wake = *transport(0).capabilities().wake_source;
+  ASSERT_TRUE(wait_for([&] { return endpoint(0).progress(), wake.arm(); }));
+  ASSERT_EQ(got_, before);
+  command("ip link set rdma1 up");
+  pollfd event{wake.descriptor(), POLLIN, 0};
+  ASSERT_EQ(poll(&event, 1, 30'000), 1);
+  wake.disarm();
+  ASSERT_TRUE(wait_for_port("rxe1", "ACTIVE"));
+  ASSERT_TRUE(wait_for([&] { return endpoint(0).progress(), endpoint(1).progress(), got_ == before + 1; }, 60));
+  EXPECT_EQ(sink, word_);
 }
 
 TEST_F(VerbsOneSided, ATargetThatDiesIsLostAsWithMessages) {
