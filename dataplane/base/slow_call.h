@@ -2,7 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <functional>
+#include <mutex>
 #include <thread>
 
 namespace openlapi {
@@ -18,11 +21,15 @@ class SlowCall {
   bool begin(std::function<void()> body);
   // It is over, or there was none; what it has done is seen by the caller.
   bool over();
+  // The same, after a wait of at most `time`.
+  bool over_within(std::chrono::milliseconds time);
   void wait();
 
  private:
   std::thread thread_;
   std::atomic<bool> done_ = false;
+  std::mutex mutex_;
+  std::condition_variable ended_;
 };
 
 }  // namespace openlapi

@@ -4,7 +4,9 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <chrono>
 #include <functional>
+#include <future>
 #include <utility>
 
 #include "tests/support/allocation_count.h"
@@ -26,6 +28,19 @@ TEST(SlowCall, ItsThreadTakesNoSignalsAndTheCallersGoesOnTakingThem) {
   EXPECT_TRUE(call.over());
   EXPECT_FALSE(took);
   EXPECT_TRUE(takes_signals());
+}
+
+TEST(SlowCall, IsWaitedForAsLongAsItMayTake) {
+  using std::chrono::milliseconds;
+  std::promise<void> may_end;
+  SlowCall call;
+  EXPECT_TRUE(call.over_within(milliseconds(0))) << "there was none";
+  ASSERT_TRUE(call.begin([&] { may_end.get_future().wait(); }));
+  EXPECT_FALSE(call.over_within(milliseconds(1)));
+  EXPECT_FALSE(call.over());
+  may_end.set_value();
+  EXPECT_TRUE(call.over_within(milliseconds(600'000)));
+  EXPECT_TRUE(call.over());
 }
 
 TEST(SlowCall, WithoutMemoryNothingHappensAndSignalsAreTaken) {
