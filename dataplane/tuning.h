@@ -231,6 +231,8 @@ inline constexpr std::uint32_t kStepsUntilSilent = 256;
 inline constexpr std::uint32_t kStepsBetweenLooks = 16;
 // ns. Between looks whether the processes of silent peers still live; a system call each.
 inline constexpr std::uint64_t kWatchPeers = 100'000'000;
+// ns. Between looks whether a transport has found out if it can serve a peer.
+inline constexpr std::uint64_t kLookForPeer = 1'000'000;
 // ns. A peer that owes an answer and was not heard for this long is asked whether it lives: a packet per second.
 inline constexpr std::uint64_t kProbeSilentPeer = 1'000'000'000;
 // ns. A message that its header handler dropped comes again at least this often.

@@ -37,6 +37,11 @@ void append(std::string& reasons, std::string_view name, const std::string& reas
   reasons += reason;
 }
 
+bool still_looks(Transport& transport) {
+  const PeerSearch* const search = transport.capabilities().peer_search;
+  return search != nullptr && search->is_undecided();
+}
+
 }  // namespace
 
 std::string address_keys(std::uint32_t instance, std::uint32_t generation) {
@@ -119,36 +124,43 @@ ContextRoutes::~ContextRoutes() {
 Route ContextRoutes::resolve(PeerIndex peer) {
   Route route = find_paths(peer);
   // What the program is told is a number. Once: what nobody has proved may ask for a path, too.
-  if (route.count == 0 && without_path_.insert(peer).second) {
+  if (route.count == 0 && !route.undecided && without_path_.insert(peer).second) {
     std::fprintf(stderr, "openlapi: task %u has no way to task %u: %s\n", bootstrap_->task(), peer,
                  route.reason.c_str());
   }
   return route;
 }
 
+// Whether a task is reached over a network decides which further ones are asked, so nothing is taken of a search that
+// is not over.
 Route ContextRoutes::find_paths(PeerIndex peer) {
-  asked_.clear();
+  Route route = search(peer);
+  if (route.undecided) return {.undecided = true, .reason = "it is still looked for"};
+  std::erase_if(asked_, [&](const auto& asked) { return asked.first.first == peer; });
+  if (route.count != 0) {
+    show(peer, *route.paths[0]);
+  } else if (route.reason.empty()) {
+    route.reason = "the task is on another node and no network transport is open";
+  }
+  return route;
+}
+
+Route ContextRoutes::search(PeerIndex peer) {
   Route route;
   std::string error;
   if (shared_memory_.group != nullptr && peer < shm_numbers_.size() && shm_numbers_[peer] >= 0) {
     if (shared_memory_.path->add_peer(peer, shared_memory_.group->address_of(peer), error)) {
       route.paths[route.count++] = shared_memory_.path;
-      show(peer, *shared_memory_.path);
       return route;
     }
     append(route.reason, shared_memory_.path->name(), error);
   }
-  for (std::size_t first = 0; first != networks_.size();) {
+  for (std::size_t first = 0; first != networks_.size() && !route.undecided;) {
     const auto same = [&](const Network& network) { return network.keys == networks_[first].keys; };
     const Group group(networks_.begin() + static_cast<std::ptrdiff_t>(first),
                       std::find_if_not(networks_.begin() + static_cast<std::ptrdiff_t>(first), networks_.end(), same));
     first += group.size();
     if (route.count == 0 || !group.front().is_last_resort) add_group(group, peer, route);
-  }
-  if (route.count != 0) {
-    show(peer, *route.paths[0]);
-  } else if (route.reason.empty()) {
-    route.reason = "the task is on another node and no network transport is open";
   }
   return route;
 }
@@ -272,7 +284,10 @@ void ContextRoutes::add_other_ends(const std::vector<End>& ends, PeerIndex peer,
       if (is_far && reaches_directly(home) && reaches_directly(other)) continue;
       const auto number = static_cast<PeerIndex>(peer + (other.there + 1) * bootstrap_->size());
       std::string ignored;
-      if (!network.transport->add_peer(number, other.address, ignored)) continue;
+      if (!network.transport->add_peer(number, other.address, ignored)) {
+        route.undecided |= still_looks(*network.transport);
+        continue;
+      }
       addresses_[{number, network.transport}] = other.address;
       moved_.erase({number, network.transport});
       route.other_ends.push_back({network.transport, number});
@@ -288,6 +303,7 @@ bool ContextRoutes::add_network(const Network& network, std::size_t there, PeerI
   if (added) {
     try {
       added = network.transport->add_peer(peer, found.address, error);
+      route.undecided |= !added && still_looks(*network.transport);
     } catch (const std::bad_alloc&) {  // of a module: the library's reserve is not for it
       added = false;
       error = "no memory";

@@ -113,6 +113,7 @@ class ContextRoutes final : public RouteResolver {
 
  private:
   Route find_paths(PeerIndex peer);
+  Route search(PeerIndex peer);
   using Group = std::span<const Network>;  // adapters that the same ones of others are reached over
   struct End {
     const Network* network;
@@ -147,7 +148,7 @@ class ContextRoutes final : public RouteResolver {
   std::map<std::pair<PeerIndex, const Transport*>, PeerAddress> addresses_;
   // Where those of them that are elsewhere now were when they published it.
   std::map<std::pair<PeerIndex, const Transport*>, PeerAddress> moved_;
-  // What was asked for in this search for paths: others may have to fetch it.
+  // What was asked for in searches for paths that are not over: others may have to fetch it.
   std::map<std::pair<PeerIndex, std::string>, std::vector<std::byte>> asked_;
   std::set<PeerIndex> without_path_;  // those that the user was told about
 };

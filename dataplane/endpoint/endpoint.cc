@@ -233,8 +233,9 @@ Nanoseconds Endpoint::deadline() const {
   const bool watched = !parts.outgoing.empty() || parts.request_table.size() != 0 || parts.fences.any_pending() ||
                        parts.collectives.active() || parts.watch.expects_any() ||
                        std::ranges::any_of(parts.peers.contacted(), [](Peer* peer) { return !peer->owed.empty(); });
-  if (watched) {
-    after(tuning::kWatchPeers);
+  const bool searches = parts.watch.waits_for_search();
+  if (watched || searches) {
+    after(searches ? tuning::kLookForPeer : tuning::kWatchPeers);
     parts.pacing.look_soon();  // who sleeps until then makes a single step, and it must look
   }
   return earliest;
@@ -246,13 +247,14 @@ bool Endpoint::drained() {
   flush();
   if (parts.channels != nullptr) parts.channels->acknowledge_now();
   return (!parts.outbox.any_pending() || !records_wait(parts.peers.contacted())) && parts.outgoing.empty() &&
-         parts.reads.empty() && parts.pulls.empty() && parts.origins.empty() &&
+         parts.reads.empty() && parts.pulls.empty() && parts.origins.empty() && parts.collectives.held_rounds() == 0 &&
          (parts.channels == nullptr || parts.channels->settled());
 }
 
 UnfinishedWork Endpoint::unfinished() const {
   const EndpointParts& parts = *parts_;
-  std::size_t not_taken = parts.outgoing.size() + parts.reads.size() + parts.pulls.size();
+  std::size_t not_taken =
+      parts.outgoing.size() + parts.reads.size() + parts.pulls.size() + parts.collectives.held_rounds();
   for (const Peer* peer : parts.peers.contacted()) not_taken += peer->backlog.size();
   if (parts.channels != nullptr) not_taken += parts.channels->not_acknowledged();
   return {.not_taken = not_taken,

@@ -12,7 +12,7 @@ namespace openlapi {
 
 enum class Submit : std::uint8_t {
   accepted,
-  busy,           // no room; nothing has changed. Call progress() and try again.
+  busy,           // no room, or the peer is still looked for; nothing has changed. Call progress() and try again.
   unreachable,    // the resolver found no path; no fault is reported, the caller returns the error
   purged,         // the user has purged the peer
   origin_memory,  // guarded layouts: this task's side names memory that is not there; nothing was sent

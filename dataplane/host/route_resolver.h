@@ -25,6 +25,7 @@ struct Route {
   std::size_t count = 0;                                     // of `paths`; 0: the peer cannot be reached
   std::vector<OtherEnd> other_ends{};                        // of several paths
   std::uint64_t epoch = 0;  // the incarnation whose addresses these are; 0: not known, the first packet asks for it
+  bool undecided = false;   // `count` is 0, but that may change within seconds: ask again
   std::string reason;       // why `count` is 0
 };
 

@@ -1,6 +1,8 @@
 // What the classes that watch peers need to know of the present collective, and what they tell it.
 #pragma once
 
+#include <cstddef>
+
 #include "dataplane/transport/packet.h"
 
 namespace openlapi {
@@ -16,6 +18,9 @@ class CollectiveView {
   // for Losses::give_up().
   virtual void peer_given_up(PeerIndex missed) = 0;
   virtual void peer_purged() = 0;
+  // Its messages to peers that are still looked for (PeerTable::is_undecided()). Sends those that need not wait longer.
+  virtual std::size_t held_rounds() const = 0;
+  virtual void send_held() = 0;
 
   bool waits_for(PeerIndex peer) const { return active() && peer == awaited(); }
 

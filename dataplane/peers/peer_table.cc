@@ -34,10 +34,12 @@ Peer* PeerTable::first_contact(PeerIndex index) {
 
 std::unique_ptr<Peer> PeerTable::make_peer(PeerIndex index) {
   const auto former = former_.find(index);
+  undecided_.erase(index);
   if (is_self(index)) return nullptr;
   if (former != former_.end() && (former->second.purged || former->second.dropped)) return nullptr;
   const CancellationOff off;
   const Route route = resolver_.resolve(index);
+  if (route.undecided) undecided_.insert(index);
   if (route.count == 0) return nullptr;
 
   auto peer = std::make_unique<Peer>();
@@ -51,6 +53,11 @@ std::unique_ptr<Peer> PeerTable::make_peer(PeerIndex index) {
   choose_path(*peer, route, epochs, former == former_.end());
   OPENLAPI_CHECK(peer->max_record >= tuning::kSmallestRecord);
   return peer;
+}
+
+void PeerTable::look_for_undecided() {
+  const std::vector<PeerIndex> undecided(undecided_.begin(), undecided_.end());
+  for (const PeerIndex index : undecided) contact(index);
 }
 
 void PeerTable::choose_path(Peer& peer, const Route& route, const ChannelEpochs& epochs, bool is_new) {

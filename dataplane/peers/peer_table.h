@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "dataplane/host/endpoint_config.h"
@@ -25,7 +26,8 @@ class PeerTable {
 
   bool is_self(PeerIndex index) const { return index == config_.self; }
 
-  // The peer; created now if it is new. Null: there is no path to it, or it is purged, dropped, or this task.
+  // The peer; created now if it is new. Null: there is no path to it, or that is undecided; or it is purged, dropped,
+  // or this task.
   Peer* contact(PeerIndex index) {
     if (index >= peers_.size()) [[unlikely]]
       return nullptr;
@@ -45,7 +47,15 @@ class PeerTable {
   const std::vector<Peer*>& contacted() const { return contacted_; }
 
   // The answer to an operation whose target has no Peer.
-  Submit refusal(PeerIndex index) const { return purged(index) ? Submit::purged : Submit::unreachable; }
+  Submit refusal(PeerIndex index) const {
+    if (purged(index)) return Submit::purged;
+    return is_undecided(index) ? Submit::busy : Submit::unreachable;
+  }
+  // Whether there is a path to the peer was not known at the latest contact().
+  bool is_undecided(PeerIndex index) const { return undecided_.contains(index); }
+  bool any_undecided() const { return !undecided_.empty(); }
+  // Asks for them again.
+  void look_for_undecided();
   bool purged(PeerIndex index) const;
   bool any_purged() const { return purged_peers_ != 0; }
   // Changes each time that everything in progress with the peer is given up.
@@ -82,6 +92,7 @@ class PeerTable {
   BeginningTeller& teller_;
   std::vector<std::unique_ptr<Peer>> peers_;  // by task; null until first contact
   std::vector<Peer*> contacted_;
+  std::unordered_set<PeerIndex> undecided_;
   std::unordered_map<PeerIndex, FormerPeer> former_;
   std::uint32_t purged_peers_ = 0;
 };

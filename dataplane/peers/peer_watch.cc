@@ -18,6 +18,13 @@ bool PeerWatch::something_outstanding(const Peer& peer) const {
   return !peer.owed.empty() || !peer.outgoing.empty() || peer.requests_waiting != 0 || expected_.contains(peer.index);
 }
 
+void PeerWatch::go_on_searching(Nanoseconds now) {
+  if (now - searched_ < tuning::kLookForPeer) return;
+  searched_ = now;
+  means_.peers.look_for_undecided();
+  if (means_.collective.held_rounds() != 0) means_.collective.send_held();
+}
+
 // Who owes an answer may have died after it had taken the question. That includes the one whose message a collective
 // needs next, who may never have been talked to.
 void PeerWatch::look_at_all(Nanoseconds now, bool may_come) {
@@ -33,7 +40,10 @@ void PeerWatch::look_at_all(Nanoseconds now, bool may_come) {
   // A task alone waits for itself, between the exchange and its confirmation.
   CollectiveView& collective = means_.collective;
   const bool others = collective.active() && !means_.peers.is_self(collective.awaited());
-  if (others && means_.peers.contact(collective.awaited()) == nullptr) collective.fail(collective.awaited());
+  if (others && means_.peers.contact(collective.awaited()) == nullptr &&
+      !means_.peers.is_undecided(collective.awaited())) {
+    collective.fail(collective.awaited());
+  }
   for (std::size_t i = 0; i < means_.peers.contacted().size(); ++i) {  // grows when a loss is passed on to others
     look_at(*means_.peers.contacted()[i], now, may_come);
   }

@@ -32,6 +32,8 @@ class PeerWatch {
 
   // Call at least every tuning::kWatchPeers. `may_come`: something that a peer sent before it ended may still arrive.
   void look(Nanoseconds now, bool may_come) {
+    if (waits_for_search()) [[unlikely]]
+      go_on_searching(now);
     if (now - last_look_ < tuning::kWatchPeers) return;
     last_look_ = now;
     look_at_all(now, may_come);
@@ -41,6 +43,8 @@ class PeerWatch {
   void expect(PeerIndex index);
   void expect_no_more(PeerIndex index);
   bool expects_any() const { return !expected_.empty(); }
+  // A peer is looked for, or something waits for one that was.
+  bool waits_for_search() const { return means_.peers.any_undecided() || means_.collective.held_rounds() != 0; }
 
   // The peer is a new process, or the same one, which `gave_up` this task: what was outstanding to it before will never
   // be answered. `lost`: also something that nobody waits for.
@@ -52,6 +56,7 @@ class PeerWatch {
   void on_beginning(Peer& from, std::uint32_t era);
 
  private:
+  [[gnu::noinline, gnu::cold]] void go_on_searching(Nanoseconds now);
   void look_at_all(Nanoseconds now, bool may_come);
   bool has_died_in_use(Peer& peer) const;
   bool is_overdue(const Peer& peer, Nanoseconds now) const;
@@ -68,7 +73,7 @@ class PeerWatch {
 
   const Means means_;
   std::unordered_map<PeerIndex, std::uint32_t> expected_;  // for each peer that is waited for: how many wait
-  Nanoseconds last_look_ = 0, turn_asked_ = 0, turn_since_ = 0;
+  Nanoseconds searched_ = 0, last_look_ = 0, turn_asked_ = 0, turn_since_ = 0;
   ReliableDelivery::Turn turn_seen_{};
   Absence absence_{tuning::kAbsence};
 };

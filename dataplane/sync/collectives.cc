@@ -76,6 +76,10 @@ void Collectives::round_arrived(Peer& from, std::uint32_t sequence, std::uint32_
 void Collectives::send_round(PeerIndex index, std::uint32_t sequence, std::uint32_t round,
                              std::span<const std::byte> bytes) {
   Peer* peer = means_.peers.contact(index);
+  if (peer == nullptr && means_.peers.is_undecided(index)) {
+    held_.push_back({index, sequence, round, {bytes.begin(), bytes.end()}});
+    return;
+  }
   if (peer == nullptr) return collective_.fail(index, *this);
   const wire::CollectiveBody body{.sequence = sequence, .round = round};
   RecordBytes fixed(RecordKind::collective, body);
@@ -95,6 +99,18 @@ void Collectives::send_round(PeerIndex index, std::uint32_t sequence, std::uint3
   OutgoingMessage& stored = means_.sender.store(std::move(message));
   means_.sender.keep_copy(stored, nullptr);
   means_.sender.go_on(*peer, stored);
+}
+
+void Collectives::send_held() {
+  for (HeldRound& held : std::exchange(held_, {})) {
+    if (means_.peers.contact(held.peer) == nullptr && means_.peers.is_undecided(held.peer)) {
+      held_.push_back(std::move(held));
+    } else {
+      send_round(held.peer, held.sequence, held.round, held.bytes);
+    }
+  }
+  report_failed();
+  flush();
 }
 
 }  // namespace openlapi

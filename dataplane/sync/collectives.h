@@ -54,6 +54,8 @@ class Collectives final : public Collective::Outbox, public CollectiveView {
   void fail(PeerIndex lost) override;
   void peer_given_up(PeerIndex missed) override { collective_.fail(missed, *this); }
   void peer_purged() override { purged_ |= collective_.active(); }
+  std::size_t held_rounds() const override { return held_.size(); }
+  void send_held() override;
 
  private:
   void send_round(PeerIndex peer, std::uint32_t sequence, std::uint32_t round,
@@ -61,8 +63,16 @@ class Collectives final : public Collective::Outbox, public CollectiveView {
   void report_failed();
   void flush();
 
+  // A message to a peer that is still looked for.
+  struct HeldRound {
+    PeerIndex peer;
+    std::uint32_t sequence, round;
+    std::vector<std::byte> bytes;
+  };
+
   const Means means_;
   Collective collective_;
+  std::vector<HeldRound> held_;
   bool purged_ = false;  // it failed, or will fail, because a peer is purged
 };
 

@@ -56,6 +56,17 @@ class PackedDatagrams {
   ~PackedDatagrams() = default;
 };
 
+// For transports that may need seconds to find out whether they can serve a peer.
+class PeerSearch {
+ public:
+  // Whether the latest add_peer(), which has answered false, did so because that is not known yet: the peer is looked
+  // for, and add_peer() is to be asked again.
+  virtual bool is_undecided() const = 0;
+
+ protected:
+  ~PeerSearch() = default;
+};
+
 // Whether peers are still alive. Every reliable transport has it.
 class PeerLiveness {
  public:
@@ -87,6 +98,7 @@ struct TransportCapabilities {
   WakeSource* wake_source = nullptr;
   ArrivalWatch* arrival_watch = nullptr;
   PeerLimits* peer_limits = nullptr;
+  PeerSearch* peer_search = nullptr;
   PacketOrigins* packet_origins = nullptr;
   PackedDatagrams* packed_datagrams = nullptr;
   PeerLiveness* peer_liveness = nullptr;

@@ -54,7 +54,8 @@ class Transport {
   virtual PeerAddress local_address() const = 0;
 
   // Makes `peer` reachable; may be called again with another address (the peer came back elsewhere). May block for
-  // milliseconds, never for long. False: this transport cannot serve that peer, and `error` says why.
+  // milliseconds, never for long. False: this transport cannot serve that peer, and `error` says why; or it does not
+  // know yet (PeerSearch).
   virtual bool add_peer(PeerIndex peer, const PeerAddress& address, std::string& error) = 0;
 
   // Sends packets to one peer, in order, and returns how many were taken. Fewer than offered means "full, try again",

@@ -18,6 +18,8 @@ Task::~Task() = default;
 Route Task::resolve(PeerIndex peer) {
   Route route;
   if (peer == out_of_reach) return route;
+  route.undecided = peer == looked_for;
+  if (route.undecided) return route;
   std::string error;
   transport.add_peer(peer, {}, error);
   route.paths[0] = &transport;

@@ -53,6 +53,7 @@ struct Task final : RouteResolver {
   std::vector<OtherEnd> other_ends{};                    // of these paths
   std::uint64_t epoch_of_peers = 0;  // what this task is told at first contact
   PeerIndex out_of_reach = kUnknownPeer;
+  PeerIndex looked_for = kUnknownPeer;  // whether there is a path to it is not known yet
   ScriptedHost host;
   std::unique_ptr<Endpoint> endpoint;
 };
