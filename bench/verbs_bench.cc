@@ -80,7 +80,10 @@ class Side {
     line_.tell(transport_->local_address());
     PeerAddress address;
     std::string reason;
-    if (!line_.hear(address) || !transport_->add_peer(0, address, reason)) fail(reason);
+    if (!line_.hear(address)) fail(reason);
+    while (!transport_->add_peer(0, address, reason)) {
+      if (!transport_->is_undecided()) fail(reason);
+    }
   }
 
   // Median of the half round trips; tells the other side to answer.

@@ -45,17 +45,17 @@ std::size_t VerbsTransport::append(verbs::SendRing& ring, const verbs::Destinati
 std::size_t VerbsTransport::send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) {
   const Remote* const remote = remotes_.find(peer);
   OPENLAPI_CHECK(remote != nullptr && remote->handle);
-  if (remote->moves != moves_) [[unlikely]]
+  if (remote->moves != moves_) [[unlikely]] {
     renew(peer);
+    if (is_stale(*remote)) return lose_all(packets);
+  }
   const verbs::Destination& destination = remote->destination;
   if (connections_ && remotes_.is_task(peer) && !packets.empty()) {
     auto* const connection = connections_->connection_to(peer, packets.size());
     if (connection != nullptr) return send_connected(*connection, destination, packets);
   }
   if ((broken_ || port_down_) && !can_send()) [[unlikely]] {
-    lose(packets.size());
-    counters_.packets_sent += packets.size();
-    return packets.size();
+    return lose_all(packets);
   }
   if (sends_.wants_completions()) reap_sends();
   if (goes_alone(sends_, destination, packets)) {
@@ -285,12 +285,14 @@ PeerIndex VerbsTransport::find_peer(const verbs::Address& address) const {
 
 void VerbsTransport::send_message(PeerIndex peer, const verbs::ConnectionMessage& message) {
   if ((broken_ || port_down_) && !can_send()) return;
+  const Remote& remote = *remotes_.find(peer);
+  if (is_stale(remote)) return;
   reap_sends();
   if (sends_.room() == 0) return;
   const auto bytes = verbs::encode(message);
   const ConstBuffer piece{bytes.data(), bytes.size()};
   const OutgoingPacket packet{{&piece, 1}, static_cast<std::uint32_t>(bytes.size())};
-  sends_.append(packet, remotes_.find(peer)->destination, verbs::kConnectionImmediate);
+  sends_.append(packet, remote.destination, verbs::kConnectionImmediate);
   if (sends_.post(*queue_pair_) != 0) broken_ = true;
 }
 

@@ -1,6 +1,7 @@
 // A queue pair gets into the error state when a send fails (on soft-RoCE: when the port is down), or by the adapter's
 // decision. It is reset and made ready again under its number. What was on its way is lost.
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 
 #include "dataplane/base/cancellation.h"
@@ -11,7 +12,7 @@
 namespace openlapi {
 namespace {
 
-constexpr std::uint64_t kRenewalPause = 10'000;  // ms
+constexpr std::uint64_t kRenewalPause = 1'000;  // ms, besides that of the neighbour
 
 int modify(ibv_qp& queue_pair, ibv_qp_state state, ibv_qp_attr attributes, int mask) {
   attributes.qp_state = state;
@@ -58,6 +59,9 @@ bool VerbsTransport::follow_port(verbs::PortStatus::Place& place) {
     place.address = local_;
     place.partition_index = partition_index_;
     ++moves_;
+    remotes_.for_each([this](Remote& remote) {
+      if (remote.moves == kOtherPlace) remote.moves = moves_ - 1;
+    });
     return true;
   }
   return false;
@@ -87,13 +91,19 @@ void VerbsTransport::give_up() {
   if (short_reads_) short_reads_->give_up();
 }
 
-// A handle says which GID its packets come from. To make one may take a second where the peer is gone: not often then.
+// A handle says which GID its packets come from, and where they go. While there is no other one, that which leads to
+// where the peer was is used, and that which comes from where this port was is not.
 void VerbsTransport::renew(PeerIndex peer) {
   Remote& remote = remotes_.make(peer);
-  if (verbs::milliseconds() < remote.next_renewal) return;
-  std::string ignored;
-  if (add_peer(peer, verbs::encode(remote.address), ignored)) return;
-  remote.next_renewal = verbs::milliseconds() + kRenewalPause;  // counted from its end: it may have taken as long
+  const std::uint64_t now = verbs::milliseconds();
+  if (now < remote.next_renewal) return;
+  auto found = handles_.find_or_make({route_to_address(remote.address), moves_, false, now});
+  if (!found.handle) {
+    if (found.error != EINPROGRESS) remote.next_renewal = now + kRenewalPause;
+    return;
+  }
+  retired_.add(remote.use(std::move(found.handle), moves_), sends_);
+  forget_connections(peer);
 }
 
 // From the reset state to one in which it sends and receives. 0, or the error number.

@@ -7,6 +7,7 @@
 
 #include "dataplane/base/random_number.h"
 #include "nic/verbs/inline_limit.h"
+#include "nic/verbs/monotonic_time.h"
 #include "nic/verbs/traffic_class.h"
 #include "nic/verbs/verbs_ports.h"
 #include "nic/verbs/verbs_transport.h"
@@ -140,6 +141,7 @@ bool VerbsTransport::open_queues(VerbsSetupError& error) {
   if (const int reason = domains_.open(*context_); reason != 0) {
     return refuse_memory(error, device_, "a protection domain", reason);
   }
+  handles_.open(domains_.of_memory(), local_.fabric != verbs::Fabric::infiniband);
   channel_.reset(ibv_create_comp_channel(context_.get()));
   if (!channel_) return refuse_memory(error, device_, "a completion channel", errno);
   for (const int descriptor : {channel_->fd, context_->async_fd}) {
@@ -237,35 +239,38 @@ ibv_ah_attr VerbsTransport::route_to_address(const verbs::Address& peer) const {
   return route;
 }
 
+// A peer that was reached before is known at once; what is sent before its handle is there may be lost.
 bool VerbsTransport::add_peer(PeerIndex peer, const PeerAddress& bytes, std::string& error) {
   verbs::Address address;
+  undecided_ = false;
   if (!verbs::decode(bytes, address, error) || !verbs::compatible(local_, address, error)) return false;
   const Remote* const before = remotes_.find(peer);
-  const bool anew = before != nullptr && before->handle && before->moves == moves_;
-  auto handle = handles_.find_or_make(domains_.of_memory(), route_to_address(address), moves_, anew);
-  if (!handle) {
+  const bool is_known = before != nullptr && before->handle;
+  const bool anew = is_known && before->moves == moves_;
+  auto found = handles_.find_or_make({route_to_address(address), moves_, anew, verbs::milliseconds()});
+  const bool is_looked_for = found.error == EINPROGRESS;
+  if (!found.handle && !(is_known && is_looked_for)) {
+    undecided_ = is_looked_for;
     error = device_ + " finds no way to GID " + verbs::to_text(address.gid) + ", LID " + std::to_string(address.lid) +
-            ": " + std::strerror(errno);
+            ": " + std::strerror(found.error);
     return false;
   }
-  std::erase_if(retired_, [&](const RetiredHandle& old) { return sends_.is_done(old.last_send); });
   Remote& remote = remotes_.make(peer);
   if (!remotes_.is_task(peer)) {
-    if (remote.handle) origins_.remove(verbs::DatagramOrigins::number_of(local_, remote.address));
+    if (is_known) origins_.remove(verbs::DatagramOrigins::number_of(local_, remote.address));
     origins_.add(verbs::DatagramOrigins::number_of(local_, address));
   }
-  if (remote.handle && sends_.next() != 0) retired_.push_back({std::move(remote.handle), sends_.next() - 1});
-  remote.handle = std::move(handle);
-  remote.destination = {.handle = remote.handle.get(),
-                        .queue_pair = address.queue_pair,
-                        .qkey = address.qkey,
-                        .max_packet = std::min(local_.mtu, address.mtu)};
+  remote.destination.queue_pair = address.queue_pair;
+  remote.destination.qkey = address.qkey;
+  remote.destination.max_packet = std::min(local_.mtu, address.mtu);
   remote.address = address;
-  remote.moves = moves_;
-  if (!remotes_.is_task(peer)) return true;
-  if (bulk_) bulk_->peer_changed(peer);
-  if (short_reads_) short_reads_->peer_changed(peer);
-  if (connections_) connections_->peer_changed(peer);
+  remote.next_renewal = 0;
+  if (found.handle) {
+    retired_.add(remote.use(std::move(found.handle), moves_), sends_);
+  } else {
+    if (!is_stale(remote)) remote.moves = kOtherPlace;
+  }
+  forget_connections(peer);
   return true;
 }
 

@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dataplane/transport/remote_table.h"
@@ -74,6 +75,7 @@ struct VerbsCounters {
 
 class VerbsTransport final : public Transport,
                              public PeerLimits,
+                             public PeerSearch,
                              public PacketOrigins,
                              private WakeSource,
                              private verbs::ConnectionPath {
@@ -85,6 +87,7 @@ class VerbsTransport final : public Transport,
   PeerAddress local_address() const override { return verbs::encode(local_); }
   bool add_peer(PeerIndex peer, const PeerAddress& address, std::string& error) override;
   std::uint32_t max_packet_to(PeerIndex peer) const override;
+  bool is_undecided() const override { return undecided_; }
   std::uint64_t origin_of(PeerIndex peer) const override;  // of other ends alone: what is not theirs is the tasks'
   // Packets that are longer than max_packet_to(peer) are lost.
   std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) override;
@@ -95,6 +98,7 @@ class VerbsTransport final : public Transport,
             .one_sided_memory = short_reads_.get(),
             .wake_source = this,
             .peer_limits = this,
+            .peer_search = this,
             .packet_origins = this,
             .link_status = port_status_.get()};
   }
@@ -131,14 +135,19 @@ class VerbsTransport final : public Transport,
     std::shared_ptr<ibv_ah> handle;
     verbs::Destination destination;
     verbs::Address address;
-    std::uint32_t moves = 0;         // of ours that the handle knows
+    std::uint32_t moves = 0;         // of ours that the handle knows; kOtherPlace: it leads to where the peer was
     std::uint64_t next_renewal = 0;  // not before, ms
+
+    // Returns the handle before.
+    std::shared_ptr<ibv_ah> use(std::shared_ptr<ibv_ah> other, std::uint32_t own_moves) {
+      destination.handle = other.get();
+      moves = own_moves;
+      return std::exchange(handle, std::move(other));
+    }
   };
-  // An address handle must outlive the sends that use it.
-  struct RetiredHandle {
-    std::shared_ptr<ibv_ah> handle;
-    std::uint64_t last_send;
-  };
+  static constexpr std::uint32_t kOtherPlace = UINT32_MAX;
+  // Its handle names an address that the port may not have any more: what is sent so may break the queue pair.
+  bool is_stale(const Remote& remote) const { return remote.moves != moves_ && remote.moves != kOtherPlace; }
 
   explicit VerbsTransport(const VerbsConfig& config) : config_(config), remotes_(config.tasks) {}
 
@@ -151,6 +160,12 @@ class VerbsTransport final : public Transport,
   void open_powers();
   void watch_port();
   ibv_ah_attr route_to_address(const verbs::Address& peer) const override;
+  void forget_connections(PeerIndex peer) {
+    if (!remotes_.is_task(peer)) return;
+    if (bulk_) bulk_->peer_changed(peer);
+    if (short_reads_) short_reads_->peer_changed(peer);
+    if (connections_) connections_->peer_changed(peer);
+  }
 
   // verbs_datapath.cc
   const verbs::Address& own_address() const override { return local_; }
@@ -181,6 +196,11 @@ class VerbsTransport final : public Transport,
   void drop(const ibv_wc& arrival);
   bool can_send();
   void lose(std::uint64_t packets) { verbs_counters_.lost_packets += packets; }
+  std::size_t lose_all(std::span<const OutgoingPacket> packets) {
+    lose(packets.size());
+    counters_.packets_sent += packets.size();
+    return packets.size();
+  }
 
   int descriptor() const override { return port_status_ ? port_status_->descriptor() : channel_->fd; }
   bool immediate() const override { return true; }
@@ -210,7 +230,7 @@ class VerbsTransport final : public Transport,
   RemoteTable<Remote> remotes_;  // by peer; no handle: not added
   verbs::AddressHandles handles_;
   verbs::DatagramOrigins origins_;
-  std::vector<RetiredHandle> retired_;
+  verbs::RetiredHandles retired_;
   verbs::QueuePair queue_pair_;
   std::unique_ptr<verbs::BulkReads> bulk_;                 // null: there is none
   std::unique_ptr<verbs::ShortReads> short_reads_;         // the same
@@ -221,6 +241,7 @@ class VerbsTransport final : public Transport,
   int first_arrival_ = 0;
   int arrivals_end_ = 0;
   std::uint32_t moves_ = 0;  // how often the port has got another address
+  bool undecided_ = false;   // the latest add_peer() looks for the peer
   bool broken_ = false;      // the queue pair is in the error state, or may be
   bool given_up_ = false;    // the adapter has failed for good
   bool port_down_ = false;   // when last asked

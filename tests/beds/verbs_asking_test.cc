@@ -87,8 +87,8 @@ TEST_F(VerbsAsking, AnothersPlaceIsTakenAfterMorePackets) {
   std::string error;
   for (PeerIndex peer = 0; peer != 3; ++peer) {
     others.push_back(open_well("rxe1"));
-    ASSERT_TRUE(left->add_peer(peer, others[peer]->local_address(), error)) << error;
-    ASSERT_TRUE(others[peer]->add_peer(0, left->local_address(), error)) << error;
+    ASSERT_TRUE(added(*left, peer, others[peer]->local_address(), error)) << error;
+    ASSERT_TRUE(added(*others[peer], 0, left->local_address(), error)) << error;
   }
   for (const PeerIndex peer : {0, 1}) {
     send(*left, peer, *others[peer], 31);

@@ -58,8 +58,8 @@ VerbsPair::VerbsPair(std::uint32_t left_mtu, std::uint32_t right_mtu)
     : left(open_well("rxe0", left_mtu)), right(open_well("rxe1", right_mtu)) {
   OPENLAPI_CHECK(left && right);
   std::string error;
-  EXPECT_TRUE(left->add_peer(1, right->local_address(), error)) << error;
-  EXPECT_TRUE(right->add_peer(0, left->local_address(), error)) << error;
+  EXPECT_TRUE(added(*left, 1, right->local_address(), error)) << error;
+  EXPECT_TRUE(added(*right, 0, left->local_address(), error)) << error;
 }
 
 std::size_t send_number(VerbsTransport& from, PeerIndex to, std::uint64_t number, std::size_t length) {

@@ -325,7 +325,7 @@ class OtherTask {
       VerbsSetupError error;
       const VerbsPointer transport = open_on("rxe1", error);
       std::string reason;
-      if (!transport || !transport->add_peer(0, reader, reason)) _exit(1);
+      if (!transport || !added(*transport, 0, reader, reason)) _exit(1);
       std::vector<char> memory(contents);
       Facts facts{transport->local_address(), address(memory.data()), {}};
       if (!transport->capabilities().bulk_memory->expose(memory.data(), memory.size(), facts.key)) _exit(1);
@@ -358,7 +358,7 @@ TEST(VerbsBulk, APeerThatIsKilledInTheMiddle) {
   std::string error;
   for (int lap = 0; lap < 3; ++lap) {
     OtherTask other(left->local_address(), expected);
-    ASSERT_TRUE(left->add_peer(1, other.facts().address, error)) << error;
+    ASSERT_TRUE(added(*left, 1, other.facts().address, error)) << error;
     const std::uint64_t before = left->bulk()->counters().reads_done;
     const Outcome outcome = pull(*left, 1, other.facts().memory, other.facts().key, sink.data(), sink.size(), [&] {
       if (left->bulk()->counters().reads_done - before >= 5) other.end();
@@ -369,7 +369,7 @@ TEST(VerbsBulk, APeerThatIsKilledInTheMiddle) {
     EXPECT_EQ(std::memcmp(sink.data(), expected.data(), 1 << 20), 0) << "what had arrived is right";
   }
   OtherTask other(left->local_address(), expected);
-  ASSERT_TRUE(left->add_peer(1, other.facts().address, error)) << error;
+  ASSERT_TRUE(added(*left, 1, other.facts().address, error)) << error;
   const Outcome outcome = pull(*left, 1, other.facts().memory, other.facts().key, sink.data(), sink.size(), [] {});
   EXPECT_EQ(outcome.done, 64u) << "another one at its place";
   EXPECT_TRUE(sink == expected);
@@ -378,8 +378,8 @@ TEST(VerbsBulk, APeerThatIsKilledInTheMiddle) {
 TEST(VerbsBulk, OneThatNeverAnswersIsGivenUpForAWhile) {
   const VerbsPointer left = open_well("rxe0"), silent = open_well("rxe1");
   std::string error;
-  ASSERT_TRUE(left->add_peer(1, silent->local_address(), error));
-  ASSERT_TRUE(silent->add_peer(0, left->local_address(), error));
+  ASSERT_TRUE(added(*left, 1, silent->local_address(), error));
+  ASSERT_TRUE(added(*silent, 0, left->local_address(), error));
   char sink = 0;
   for (int i = 0; i < 3; ++i) {
     EXPECT_TRUE(left->capabilities().bulk_memory->reachable(1));
@@ -404,8 +404,8 @@ TEST(VerbsBulk, ConnectionsAreBounded) {
   std::vector<char> source(5000), sink(5000);
   for (PeerIndex i = 1; i <= 4; ++i) {
     others.push_back(open_well("rxe1"));
-    ASSERT_TRUE(left->add_peer(i, others.back()->local_address(), reason));
-    ASSERT_TRUE(others.back()->add_peer(0, left->local_address(), reason));
+    ASSERT_TRUE(added(*left, i, others.back()->local_address(), reason));
+    ASSERT_TRUE(added(*others.back(), 0, left->local_address(), reason));
   }
   for (std::uint64_t lap = 0; lap < 12; ++lap) {
     VerbsTransport& other = *others[lap % 4];

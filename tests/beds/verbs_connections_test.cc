@@ -152,8 +152,8 @@ struct VerbsStar {
     std::string reason;
     for (PeerIndex i = 1; i <= count; ++i) {
       others.push_back(open_well("rxe1"));
-      EXPECT_TRUE(left->add_peer(i, others.back()->local_address(), reason)) << reason;
-      EXPECT_TRUE(others.back()->add_peer(0, left->local_address(), reason)) << reason;
+      EXPECT_TRUE(added(*left, i, others.back()->local_address(), reason)) << reason;
+      EXPECT_TRUE(added(*others.back(), 0, left->local_address(), reason)) << reason;
     }
   }
   VerbsPointer left;
@@ -255,7 +255,7 @@ TEST(VerbsConnections, APeerThatIsKilledAndAnotherAtItsPlace) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       const VerbsPointer right = open_well("rxe1");
       std::string reason;
-      if (!right->add_peer(0, own, reason)) _exit(1);
+      if (!added(*right, 0, own, reason)) _exit(1);
       const PeerAddress address = right->local_address();
       if (write(ends[1], &address, sizeof address) != sizeof address) _exit(1);
       for (;;) empty(*right);
@@ -265,7 +265,7 @@ TEST(VerbsConnections, APeerThatIsKilledAndAnotherAtItsPlace) {
     close(ends[0]);
     close(ends[1]);
     std::string error;
-    ASSERT_TRUE(left->add_peer(1, address, error)) << error;
+    ASSERT_TRUE(added(*left, 1, address, error)) << error;
     const auto connected = [&] {
       send_number(*left, 1, 1);
       empty(*left);

@@ -65,10 +65,10 @@ TEST(VerbsPackets, SayFromWhichOtherEndTheyCome) {
                        other = open_of_two_tasks("rxe1", gid_index);
     ASSERT_TRUE(here && home && other);
     std::string error;
-    ASSERT_TRUE(here->add_peer(1, home->local_address(), error)) << error;
-    ASSERT_TRUE(here->add_peer(kOtherEnd, other->local_address(), error)) << error;
+    ASSERT_TRUE(added(*here, 1, home->local_address(), error)) << error;
+    ASSERT_TRUE(added(*here, kOtherEnd, other->local_address(), error)) << error;
     for (const VerbsPointer* one : {&home, &other}) {
-      ASSERT_TRUE((*one)->add_peer(0, here->local_address(), error)) << error;
+      ASSERT_TRUE(added(**one, 0, here->local_address(), error)) << error;
     }
     const std::uint64_t origin = here->origin_of(kOtherEnd);
     EXPECT_NE(origin, 0u);
@@ -90,7 +90,7 @@ TEST(VerbsPackets, ThoseWithAnotherKeyNeverArrive) {
   verbs::Address address = pair.right->address();
   address.qkey ^= 1;
   std::string error;
-  ASSERT_TRUE(pair.left->add_peer(2, verbs::encode(address), error)) << error;
+  ASSERT_TRUE(added(*pair.left, 2, verbs::encode(address), error)) << error;
   for (int i = 0; i < 100; ++i) ASSERT_EQ(send_number(*pair.left, 2, 666), 1u);
   ASSERT_EQ(send_number(*pair.left, 1, 8), 1u);
   EXPECT_EQ(receive_number(*pair.right), 8u);
@@ -105,7 +105,7 @@ TEST(VerbsPackets, AddressesOfAnotherKindAreRefused) {
   const VerbsPointer six = open_verbs_transport(config, failure);
   ASSERT_NE(six, nullptr) << failure.text;
   std::string error;
-  EXPECT_FALSE(pair.left->add_peer(3, six->local_address(), error));
+  EXPECT_FALSE(added(*pair.left, 3, six->local_address(), error));
   EXPECT_NE(error.find("the same kind of GID"), std::string::npos) << error;
 }
 
@@ -131,7 +131,7 @@ TEST(VerbsPackets, TheMtuFollowsTheInterface) {
     EXPECT_EQ(narrow->limits().max_packet, 1024u);
     const VerbsPointer wide = open_well("rxe0");
     std::string error;
-    ASSERT_TRUE(wide->add_peer(1, narrow->local_address(), error)) << error;
+    ASSERT_TRUE(added(*wide, 1, narrow->local_address(), error)) << error;
     EXPECT_EQ(wide->max_packet_to(1), 1024u);
     ASSERT_EQ(send_number(*wide, 1, 5, 1024), 1u);
     EXPECT_EQ(receive_number(*narrow), 5u);

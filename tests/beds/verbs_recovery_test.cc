@@ -171,7 +171,7 @@ TEST(VerbsRecovery, PacketsThatAreTooLongForTheReceiver) {
   verbs::Address claimed = pair.right->address();
   claimed.mtu = 4096;
   std::string error;
-  ASSERT_TRUE(pair.left->add_peer(2, verbs::encode(claimed), error)) << error;
+  ASSERT_TRUE(added(*pair.left, 2, verbs::encode(claimed), error)) << error;
   for (std::uint64_t lap = 0; lap < 5; ++lap) {
     ASSERT_EQ(send_number(*pair.left, 2, 66, 4096), 1u);
     ASSERT_TRUE(gets_through(*pair.left, 1, *pair.right, 100 + lap));
@@ -189,7 +189,7 @@ TEST(VerbsRecovery, APeerThatCameBackElsewhere) {
   for (std::uint64_t lap = 0; lap < 50; ++lap) {  // handles of former addresses are given back
     const VerbsPointer again = open_well(lap % 2 == 0 ? "rxe1" : "rxe0");
     std::string error;
-    ASSERT_TRUE(pair.left->add_peer(1, again->local_address(), error)) << error;
+    ASSERT_TRUE(added(*pair.left, 1, again->local_address(), error)) << error;
     ASSERT_TRUE(gets_through(*pair.left, 1, *again, 10 + lap));
   }
 }
@@ -205,7 +205,7 @@ TEST(VerbsRecovery, APeerThatIsKilled) {
     VerbsSetupError error;
     const VerbsPointer transport = open_on("rxe1", error);
     std::string reason;
-    if (!transport || !transport->add_peer(0, own, reason)) _exit(1);
+    if (!transport || !added(*transport, 0, own, reason)) _exit(1);
     const PeerAddress address = transport->local_address();
     if (write(ends[1], &address, sizeof address) != sizeof address) _exit(1);
     for (;;) send_number(*transport, 0, 1);
@@ -213,7 +213,7 @@ TEST(VerbsRecovery, APeerThatIsKilled) {
   PeerAddress address;
   ASSERT_EQ(read(ends[0], &address, sizeof address), static_cast<ssize_t>(sizeof address));
   std::string error;
-  ASSERT_TRUE(pair.left->add_peer(5, address, error)) << error;
+  ASSERT_TRUE(added(*pair.left, 5, address, error)) << error;
   ASSERT_EQ(receive_number(*pair.left), 1u) << "it talks";
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);

@@ -127,8 +127,8 @@ void open_lefts(std::vector<VerbsPointer>& lefts, VerbsTransport& right) {
   std::string reason;
   for (PeerIndex i = 0; i < 2; ++i) {
     lefts.push_back(open_well("rxe0"));
-    ASSERT_TRUE(lefts[i]->add_peer(9, right.local_address(), reason) &&
-                right.add_peer(i, lefts[i]->local_address(), reason));
+    ASSERT_TRUE(added(*lefts[i], 9, right.local_address(), reason) &&
+                added(right, i, lefts[i]->local_address(), reason));
   }
 }
 
@@ -293,11 +293,11 @@ TEST(VerbsRings, GoWithTheirConnectionWhileTheSenderWrites) {
   for (std::uint64_t lap = 0; lap < 20; ++lap) {
     ASSERT_TRUE(gets_ring(*pair.left, 1, *pair.right)) << lap;
     for (int i = 0; i < 20; ++i) send_number(*pair.left, 1, kKnock);
-    ASSERT_TRUE(pair.right->add_peer(0, pair.left->local_address(), reason)) << reason;
+    ASSERT_TRUE(added(*pair.right, 0, pair.left->local_address(), reason)) << reason;
     EXPECT_EQ(pair.right->connections()->served().rings()->count(), 0u);
     for (int i = 0; i < 40; ++i) send_number(*pair.left, 1, kKnock);
     empty(*pair.right);
-    ASSERT_TRUE(pair.left->add_peer(1, pair.right->local_address(), reason)) << reason;
+    ASSERT_TRUE(added(*pair.left, 1, pair.right->local_address(), reason)) << reason;
     ASSERT_TRUE(gets_through(*pair.left, 1, *pair.right, 100 + lap)) << "as a datagram";
   }
   EXPECT_TRUE(gets_ring(*pair.left, 1, *pair.right));

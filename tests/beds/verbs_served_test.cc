@@ -28,8 +28,8 @@ class VerbsServed : public testing::Test {
     for (PeerIndex i = 0; i < senders; ++i) {
       senders_.push_back(open("rxe0", 1, 64));
       ASSERT_NE(senders_.back(), nullptr);
-      ASSERT_TRUE(senders_[i]->add_peer(0, receiver_->local_address(), reason)) << reason;
-      ASSERT_TRUE(receiver_->add_peer(i, senders_[i]->local_address(), reason)) << reason;
+      ASSERT_TRUE(added(*senders_[i], 0, receiver_->local_address(), reason)) << reason;
+      ASSERT_TRUE(added(*receiver_, i, senders_[i]->local_address(), reason)) << reason;
     }
   }
 
@@ -207,8 +207,8 @@ TEST_F(VerbsEvictedEngine, NothingIsLostOrDoubledWhenServedConnectionsGo) {
   std::string reason;
   for (PeerIndex i = 0; i < 2; ++i) {
     others.push_back(open_well("rxe0"));
-    ASSERT_TRUE(others[i]->add_peer(0, transport(1).local_address(), reason)) << reason;
-    ASSERT_TRUE(transport(1).add_peer(2 + i, others[i]->local_address(), reason)) << reason;
+    ASSERT_TRUE(added(*others[i], 0, transport(1).local_address(), reason)) << reason;
+    ASSERT_TRUE(added(transport(1), 2 + i, others[i]->local_address(), reason)) << reason;
   }
   const auto& counters = transport(0).connections()->counters();
   const auto push_out = [&](std::uint32_t number) {

@@ -101,7 +101,7 @@ TEST_P(TransportContract, RefusesAnAddressThatIsNone) {
   EXPECT_FALSE(tasks[0]->add_peer(1, cut, error));
   EXPECT_FALSE(error.empty());
   // The good address still works afterwards.
-  EXPECT_TRUE(tasks[0]->add_peer(1, tasks[1]->local_address(), error)) << error;
+  EXPECT_TRUE(added(*tasks[0], 1, tasks[1]->local_address(), error)) << error;
 }
 
 TEST_P(TransportContract, EveryLengthArrivesIntactFromOneToFourPieces) {

@@ -32,7 +32,7 @@ void run_task(const TransportKind& kind, const OpenRequest& request, Board& boar
   task.meet();
   for (const PeerIndex peer : request.tasks) {
     if (peer != task.self) {
-      ASSERT_TRUE(transport->add_peer(peer, board.addresses[peer], error)) << error;
+      ASSERT_TRUE(added(*transport, peer, board.addresses[peer], error)) << error;
     }
   }
   task.meet();
@@ -54,6 +54,15 @@ bool wait_for(const std::function<bool()>& done, unsigned seconds) {
   const time_t end = time(nullptr) + static_cast<time_t>(seconds) + 1;
   while (!done()) {
     if (time(nullptr) >= end) return false;
+    sched_yield();
+  }
+  return true;
+}
+
+bool added(Transport& to, PeerIndex peer, const PeerAddress& address, std::string& error) {
+  const PeerSearch* const search = to.capabilities().peer_search;
+  while (!to.add_peer(peer, address, error)) {
+    if (search == nullptr || !search->is_undecided()) return false;
     sched_yield();
   }
   return true;
@@ -83,7 +92,7 @@ std::vector<std::unique_ptr<Transport>> open_in_this_process(const TransportKind
   for (std::uint32_t i = 0; i < count; ++i) {
     for (std::uint32_t peer = 0; peer < count; ++peer) {
       if (peer == i) continue;
-      EXPECT_TRUE(transports[i]->add_peer(peer, transports[peer]->local_address(), errors[i])) << errors[i];
+      EXPECT_TRUE(added(*transports[i], peer, transports[peer]->local_address(), errors[i])) << errors[i];
     }
   }
   return transports;

@@ -50,6 +50,9 @@ struct Task {
   void meet();
 };
 
+// Adds the peer, however long it is looked for.
+bool added(Transport& to, PeerIndex peer, const PeerAddress& address, std::string& error);
+
 // Transports 0 .. count-1 in this process, each knowing the others.
 std::vector<std::unique_ptr<Transport>> open_in_this_process(const TransportKind& kind, std::uint32_t count);
 
