@@ -34,7 +34,7 @@ RingPlace ArrivalRings::grant(ReliableQueuePair& queue_pair, std::uint64_t conne
   ring.queue_pair = &queue_pair;
   ring.number = ++next_number_ << 1;
   ring.control = control;
-  ring.slots = SlotReader(ring.memory->data(), {.epoch = ring_epoch(connection, control.address), .checked = kChecked});
+  ring.slots = SlotReader(ring.memory->data(), ring_epoch(connection, control.address));
   ring.last_use = ++uses_;
   rings_.push_back(std::move(ring));
   const Ring& made = rings_.back();

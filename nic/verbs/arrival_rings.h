@@ -55,9 +55,6 @@ class CopiedPackets {
 
 class ArrivalRings {
  public:
-  // Whether slots have a hash. They always have: even an adapter that places bytes in order may have been told to let
-  // them pass each other on PCI Express (README.md), and nothing says so.
-  static constexpr bool kChecked = true;
   // Requests of one connection that may be under way. A ring given back may leave some behind.
   static constexpr std::uint32_t kRequests = 16;
 

@@ -8,7 +8,7 @@
 namespace openlapi::verbs {
 namespace {
 
-constexpr std::uint8_t kMessageVersion = 1;
+constexpr std::uint8_t kMessageVersion = 2;
 constexpr std::size_t kAddress = 24;
 constexpr std::uint32_t kMost24Bits = 0xffffff;
 
@@ -22,12 +22,9 @@ bool may_have_key(const ConnectionMessage& message) {
 }
 
 bool decode_ring(std::span<const std::byte> bytes, ConnectionMessage& message) {
-  const auto number = std::to_integer<std::uint8_t>(bytes[2]);
-  message.ring = number >> 1;
-  message.checked = (number & 1) != 0;
+  message.ring = std::to_integer<std::uint8_t>(bytes[2]);
   message.place = {.address = load_little<std::uint64_t>(&bytes[8]), .key = load_little<std::uint32_t>(&bytes[4])};
   if (message.purpose != ConnectionMessage::Purpose::packets || message.ring >= kRingsOfConnection) return false;
-  if (message.checked && message.kind != ConnectionMessage::Kind::ring_grant) return false;
   if (message.kind == ConnectionMessage::Kind::ring_refuse) return message.place.address == 0 && message.place.key == 0;
   return message.place.address != 0 && message.place.address % 8 == 0;
 }
@@ -52,7 +49,7 @@ std::array<std::byte, kConnectionMessageLength> encode(const ConnectionMessage& 
   bytes[1] = static_cast<std::byte>(message.kind);
   bytes[3] = static_cast<std::byte>(message.purpose);
   if (message.is_of_ring()) {
-    bytes[2] = static_cast<std::byte>(message.ring << 1 | (message.checked ? 1 : 0));
+    bytes[2] = static_cast<std::byte>(message.ring);
     store_little(&bytes[4], message.place.key);
     store_little(&bytes[8], message.place.address);
   } else {

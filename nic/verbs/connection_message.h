@@ -2,7 +2,7 @@
 // distinguishes them from packets.
 //
 //   offset  bytes  (numbers are little-endian)
-//   0       1      version, 1
+//   0       1      version, 2
 //   1       1      kind: 1 request, 2 accept, 3 refuse, 4 close; of a ring in memory 5 request, 6 grant, 7 refuse
 //   2       1      most reads at a time: wanted (request), granted (accept); 1 for packets
 //   3       1      purpose: 0 reads, 1 packets, 2 reads of a few bytes (short_reads.h)
@@ -14,7 +14,7 @@
 //
 // The messages of a ring (ring_slots.h) are for packets (purpose 1), and have in the places of the same length:
 //
-//   2       1      which ring of the connection, 0 to 31, twice; and 1 more in a grant if slots have a hash
+//   2       1      which ring of the connection, 0 to 31
 //   4       4      remote key of that memory: the asker's words (request), the slots (grant); 0 in a refusal
 //   8       8      its address, a multiple of 8; 0 in a refusal
 #pragma once
@@ -53,7 +53,6 @@ struct ConnectionMessage {
   std::uint32_t key = 0;
   // Of a ring's messages; these have no reads, queue pair, first packet and key.
   std::uint8_t ring = 0;
-  bool checked = false;
   RingPlace place{};
 
   constexpr bool is_of_ring() const { return kind >= Kind::ring_request; }

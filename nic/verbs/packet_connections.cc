@@ -262,7 +262,7 @@ void PacketConnections::ask_for_ring(Connection& connection) {
 void PacketConnections::ring_answered(Connection& connection, const ConnectionMessage& message) {
   if (!connection.ready) return;
   if (message.kind == ConnectionMessage::Kind::ring_grant) {
-    connection.to_peer.grant(message.place, message.ring, message.checked);
+    connection.to_peer.grant(message.place, message.ring);
   } else {
     connection.to_peer.refuse();
   }

@@ -19,8 +19,8 @@ static_assert(std::endian::native == std::endian::little, "a ring's words are st
 
 constexpr std::size_t whole_words(std::size_t length) { return (length + kWord - 1) / kWord * kWord; }
 
-std::uint64_t sequence_of(const RingFormat& format, std::uint64_t number) {
-  return std::uint64_t{format.epoch} << 32 | static_cast<std::uint32_t>(number);
+std::uint64_t sequence_of(std::uint32_t epoch, std::uint64_t number) {
+  return std::uint64_t{epoch} << 32 | static_cast<std::uint32_t>(number);
 }
 
 // `bytes`: whole words. Each one changes the sum as a whole, so bytes of an earlier lap among them show.
@@ -43,8 +43,8 @@ void SlotWriter::compose(const OutgoingPacket& packet, SlotImage& image) const {
   image.place = written_ % kRingSlots * kRingSlotBytes + image.begin;
   std::byte* const end = copy_pieces(image.bytes.data() + image.begin, packet.pieces);
   std::memset(end, 0, static_cast<std::size_t>(image.bytes.data() + kLength - end));
-  const std::uint64_t sequence = sequence_of(format_, written_);
-  const std::uint32_t check = format_.checked ? hash(image.bytes.data() + image.begin, packet.length, sequence) : 0;
+  const std::uint64_t sequence = sequence_of(epoch_, written_);
+  const std::uint32_t check = hash(image.bytes.data() + image.begin, packet.length, sequence);
   std::memcpy(&image.bytes[kLength], &packet.length, sizeof packet.length);
   std::memcpy(&image.bytes[kCheck], &check, sizeof check);
   std::memcpy(&image.bytes[kSequence], &sequence, sizeof sequence);
@@ -56,7 +56,7 @@ std::uint64_t SlotReader::sequence() const {
   return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 
-std::uint64_t SlotReader::awaited() const { return sequence_of(format_, taken_); }
+std::uint64_t SlotReader::awaited() const { return sequence_of(epoch_, taken_); }
 
 // What the peer may change meanwhile is copied before it is looked at.
 std::uint32_t SlotReader::take(std::byte* out) {
@@ -67,7 +67,7 @@ std::uint32_t SlotReader::take(std::byte* out) {
   if (length > kLongestInRing) return kNothing;
   const std::size_t words = whole_words(length);
   std::memcpy(out, slot() + kLength - words, words);
-  if (format_.checked && check != hash(out, length, awaited())) return kNothing;
+  if (check != hash(out, length, awaited())) return kNothing;
   ++taken_;
   return length;
 }

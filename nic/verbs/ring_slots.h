@@ -6,9 +6,10 @@
 //
 // The sequence word comes last. It is the ring's epoch (32 bits, never 0) above the packet's number in the ring (32
 // bits), so what an earlier lap or another ring has left is never the packet that is awaited, nor is memory of zeroes.
-// Where the bytes of a write may come in any order, `check` is a hash of packet, length and sequence: a slot that is
-// only partly there is left for the next look. Elsewhere it is 0. Nothing here knows of adapters: numbers and bytes
-// only.
+// The bytes of a write may come in any order, and even an adapter that places them in order may have been told to let
+// them pass each other on PCI Express (README.md), which nothing says. So `check` is a hash of packet, length and
+// sequence: a slot that is only partly there is left for the next look. Nothing here knows of adapters: numbers and
+// bytes only.
 #pragma once
 
 #include <array>
@@ -26,12 +27,8 @@ inline constexpr std::size_t kRingTrailerBytes = 16;
 inline constexpr std::uint32_t kLongestInRing = kRingSlotBytes - kRingTrailerBytes;  // bytes of a packet
 inline constexpr std::size_t kRingBytes = kRingSlots * kRingSlotBytes;
 
-struct RingFormat {
-  std::uint32_t epoch = 1;  // not 0
-  bool checked = false;     // slots have a hash
-};
-
-// Of the ring behind this connection whose sender has its words at this address: another one each time.
+// Of the ring behind this connection whose sender has its words at this address: another one each time, and
+// never 0.
 constexpr std::uint32_t ring_epoch(std::uint64_t connection, std::uint64_t control) {
   return static_cast<std::uint32_t>(connection ^ control * 0x9e3779b1u) | 1;
 }
@@ -51,7 +48,7 @@ struct SlotImage {
 class SlotWriter {
  public:
   SlotWriter() = default;
-  explicit SlotWriter(const RingFormat& format) : format_(format) {}
+  explicit SlotWriter(std::uint32_t epoch) : epoch_(epoch) {}
 
   // Whether a slot is free when the receiver has taken so many packets (the lower 32 bits).
   bool has_room(std::uint32_t taken) const { return static_cast<std::uint32_t>(written_) - taken < kRingSlots; }
@@ -62,7 +59,7 @@ class SlotWriter {
   void next() { ++written_; }
 
  private:
-  RingFormat format_;
+  std::uint32_t epoch_ = 1;
   std::uint64_t written_ = 0;  // packets
 };
 
@@ -70,7 +67,7 @@ class SlotWriter {
 class SlotReader {
  public:
   SlotReader() = default;
-  SlotReader(const std::byte* ring, const RingFormat& format) : ring_(ring), format_(format) {}
+  SlotReader(const std::byte* ring, std::uint32_t epoch) : ring_(ring), epoch_(epoch) {}
 
   std::uint64_t taken() const { return taken_; }  // packets
 
@@ -88,7 +85,7 @@ class SlotReader {
   std::uint64_t awaited() const;
 
   const std::byte* ring_ = nullptr;
-  RingFormat format_;
+  std::uint32_t epoch_ = 1;
   std::uint64_t taken_ = 0;
 };
 

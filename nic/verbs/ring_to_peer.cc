@@ -12,11 +12,11 @@ RingPlace RingToPeer::next_control(ibv_pd& memory) {
   return {reinterpret_cast<std::uintptr_t>(&control()), memory_.remote_key()};
 }
 
-void RingToPeer::grant(const RingPlace& slots, std::uint8_t ring, bool checked) {
+void RingToPeer::grant(const RingPlace& slots, std::uint8_t ring) {
   if (granted_ || !has_memory_ || ring != ring_ || ring_ == kRingsOfConnection) return;
   const auto control_address = reinterpret_cast<std::uintptr_t>(&control());
   slots_ = slots;
-  writer_ = SlotWriter({.epoch = ring_epoch(connection_, control_address), .checked = checked});
+  writer_ = SlotWriter(ring_epoch(connection_, control_address));
   granted_ = true;
 }
 

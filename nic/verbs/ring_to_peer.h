@@ -32,7 +32,7 @@ class RingToPeer {
   RingPlace next_control(ibv_pd& memory);
   std::uint8_t ring() const { return static_cast<std::uint8_t>(ring_); }  // which of the connection's
   // The answer to that. `ring`: the one that was asked for, by which late answers are known.
-  void grant(const RingPlace& slots, std::uint8_t ring, bool checked);
+  void grant(const RingPlace& slots, std::uint8_t ring);
   void refuse();
 
   // Puts the packet into the image and counts it as written. False: the ring may not be written now, or not any more.

@@ -69,10 +69,7 @@ void ServedConnections::ring_requested(PeerIndex peer, const ConnectionMessage& 
       served_, [&](const Served& one) { return one.peer == peer && one.connection == request.connection; });
   if (rings_ && served != served_.end())
     answer.place = rings_->grant(*served->queue_pair, request.connection, request.place);
-  if (answer.place.address != 0) {
-    answer.kind = ConnectionMessage::Kind::ring_grant;
-    answer.checked = ArrivalRings::kChecked;
-  }
+  if (answer.place.address != 0) answer.kind = ConnectionMessage::Kind::ring_grant;
   path_.send_message(peer, answer);
 }
 

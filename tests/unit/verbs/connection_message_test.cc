@@ -21,7 +21,7 @@ const ConnectionMessage kAccept{.kind = ConnectionMessage::Kind::accept,
                                             .gid = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 77, 0, 1}}};
 
 TEST(ConnectionMessage, HasTheseBytes) {
-  const std::vector<unsigned char> expected = {1,    2, 16, 0, 0x56, 0x34, 0x12, 0, 0xef, 0xcd, 0xab, 0,    0, 0,
+  const std::vector<unsigned char> expected = {2,    2, 16, 0, 0x56, 0x34, 0x12, 0, 0xef, 0xcd, 0xab, 0,    0, 0,
                                                0,    0, 1,  2, 3,    4,    5,    6, 7,    8,    2,    3,    0, 16,
                                                0x11, 0, 0,  0, 0x22, 0,    0,    0, 0,    0,    0xff, 0xff, 0, 0,
                                                0,    0, 0,  0, 0,    0,    0,    0, 0xff, 0xff, 10,   77,   0, 1};
@@ -45,7 +45,7 @@ TEST(ConnectionMessage, OtherBytesAreRefused) {
     bytes[place] = std::byte{value};
     return !decode(bytes, message);
   };
-  EXPECT_TRUE(refused(0, 2)) << "version";
+  EXPECT_TRUE(refused(0, 1)) << "version";
   EXPECT_TRUE(refused(1, 0) && refused(1, 8)) << "kind";
   EXPECT_TRUE(refused(2, 0)) << "no reads";
   EXPECT_TRUE(refused(3, 3)) << "purpose";
@@ -84,11 +84,10 @@ const ConnectionMessage kGrant{.kind = ConnectionMessage::Kind::ring_grant,
                                .connection = 0x0807060504030201,
                                .address = kAccept.address,
                                .ring = 5,
-                               .checked = true,
                                .place = {.address = 0x00007f1122334400, .key = 0xa1b2c3d4}};
 
 TEST(ConnectionMessage, OfARingHasTheseBytes) {
-  const std::vector<unsigned char> expected = {1,    6,    11, 1, 0xd4, 0xc3, 0xb2, 0xa1, 0, 0x44, 0x33, 0x22,
+  const std::vector<unsigned char> expected = {2,    6,    5,  1, 0xd4, 0xc3, 0xb2, 0xa1, 0, 0x44, 0x33, 0x22,
                                                0x11, 0x7f, 0,  0, 1,    2,    3,    4,    5, 6,    7,    8};
   const auto bytes = encode(kGrant);
   for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(std::to_integer<unsigned>(bytes[i]), expected[i]) << i;
@@ -98,14 +97,13 @@ TEST(ConnectionMessage, OfARingHasTheseBytes) {
   EXPECT_EQ(back.place.address, kGrant.place.address);
   EXPECT_EQ(back.place.key, kGrant.place.key);
   EXPECT_EQ(back.ring, 5);
-  EXPECT_TRUE(back.checked && back.is_of_ring());
+  EXPECT_TRUE(back.is_of_ring());
 }
 
 TEST(ConnectionMessage, OfARingWithOtherBytesIsRefused) {
   const auto refused = [](ConnectionMessage::Kind kind, const auto& change) {
     ConnectionMessage changed = kGrant;
     changed.kind = kind;
-    changed.checked = false;
     change(changed);
     ConnectionMessage message;
     return !decode(encode(changed), message);
@@ -118,7 +116,6 @@ TEST(ConnectionMessage, OfARingWithOtherBytesIsRefused) {
     EXPECT_TRUE(refused(kind, [](ConnectionMessage& one) { one.ring = kRingsOfConnection; }));
     EXPECT_TRUE(refused(kind, [](ConnectionMessage& one) { one.purpose = ConnectionMessage::Purpose::reads; }));
   }
-  EXPECT_TRUE(refused(Kind::ring_request, [](ConnectionMessage& one) { one.checked = true; }));
   EXPECT_TRUE(refused(Kind::ring_refuse, [](ConnectionMessage&) {})) << "names no memory";
   EXPECT_FALSE(refused(Kind::ring_refuse, [](ConnectionMessage& one) { one.place = {}; }));
 }
