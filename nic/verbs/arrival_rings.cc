@@ -19,11 +19,18 @@ std::uint64_t ArrivalRings::Ring::written() const {
   return __atomic_load_n(reinterpret_cast<const std::uint64_t*>(memory->data() + kRead64), __ATOMIC_ACQUIRE);
 }
 
-RingPlace ArrivalRings::grant(ReliableQueuePair& queue_pair, std::uint64_t connection, const RingPlace& control) {
-  for (const Ring& ring : rings_) {  // the answer was lost
-    if (ring.queue_pair == &queue_pair && ring.control.address == control.address)
+RingPlace ArrivalRings::place_of(const Ring& ring) {
       return {reinterpret_cast<std::uintptr_t>(ring.memory->data()), ring.memory->remote_key()};
   }
+
+RingPlace ArrivalRings::find(const ReliableQueuePair& queue_pair, const RingPlace& control) const {
+  const auto found = std::ranges::find_if(rings_, [&](const Ring& ring) {
+    return ring.queue_pair == &queue_pair && ring.control.address == control.address;
+  });
+  return found != rings_.end() ? place_of(*found) : RingPlace{};
+}
+
+RingPlace ArrivalRings::grant(ReliableQueuePair& queue_pair, std::uint64_t connection, const RingPlace& control) {
   forget(&queue_pair);
   poll();
   if (rings_.size() >= most_) give_one_back();
@@ -37,8 +44,7 @@ RingPlace ArrivalRings::grant(ReliableQueuePair& queue_pair, std::uint64_t conne
   ring.slots = SlotReader(ring.memory->data(), ring_epoch(connection, control.address));
   ring.last_use = ++uses_;
   rings_.push_back(std::move(ring));
-  const Ring& made = rings_.back();
-  return {reinterpret_cast<std::uintptr_t>(made.memory->data()), made.memory->remote_key()};
+  return place_of(rings_.back());
 }
 
 void ArrivalRings::forget(const ReliableQueuePair* queue_pair) {

@@ -62,7 +62,9 @@ class ArrivalRings {
   ArrivalRings(ibv_pd& memory, ibv_cq& completions, std::uint32_t most)
       : memory_(memory), completions_(completions), most_(most) {}
 
-  // A ring behind this connection, for the sender whose words are at `control`. Null address: there is none to be had.
+  // The ring behind this connection whose sender has its words at `control`. Null address: there is none.
+  RingPlace find(const ReliableQueuePair& queue_pair, const RingPlace& control) const;
+  // A new one, in the place of another one behind it. Null address: there is none to be had.
   RingPlace grant(ReliableQueuePair& queue_pair, std::uint64_t connection, const RingPlace& control);
   // The connection has been stopped. What is in its ring is lost with it.
   void forget(const ReliableQueuePair* queue_pair);
@@ -120,6 +122,7 @@ class ArrivalRings {
     std::uint64_t written() const;  // as the last read has it
   };
 
+  static RingPlace place_of(const Ring& ring);
   std::size_t take_from(Ring& ring, std::span<IncomingPacket> packets);
   void count_send(std::uint32_t queue_pair);
   bool tell(Ring& ring, RingState state);

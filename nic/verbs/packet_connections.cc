@@ -264,7 +264,7 @@ void PacketConnections::ring_answered(Connection& connection, const ConnectionMe
   if (message.kind == ConnectionMessage::Kind::ring_grant) {
     connection.to_peer.grant(message.place, message.ring);
   } else {
-    connection.to_peer.refuse();
+    connection.to_peer.refuse(message.ring);
   }
 }
 

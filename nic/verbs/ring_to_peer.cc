@@ -9,6 +9,8 @@ RingPlace RingToPeer::next_control(ibv_pd& memory) {
   ask_later();  // the question, or the answer, may be lost
   if (!has_memory_) has_memory_ = memory_.open(memory, kRingsOfConnection * sizeof(RingControl), kRights) == 0;
   if (!has_memory_) return {};
+  if (was_given_back()) go_to_next();  // its grant was lost
+  if (ring_ == kRingsOfConnection) return {};
   return {reinterpret_cast<std::uintptr_t>(&control()), memory_.remote_key()};
 }
 
@@ -21,18 +23,24 @@ void RingToPeer::grant(const RingPlace& slots, std::uint8_t ring) {
 }
 
 // next_control() has seen to the next time.
-void RingToPeer::refuse() { refusals_ = std::min(refusals_ + 1, kMostDoublings); }
+void RingToPeer::refuse(std::uint8_t ring) {
+  if (!granted_ && ring == ring_) refusals_ = std::min(refusals_ + 1, kMostDoublings);
+}
 
 void RingToPeer::ask_later() { until_asking_ = again_ << refusals_; }
+
+void RingToPeer::go_to_next() {
+  granted_ = false;
+  refuse(ring());
+  ask_later();
+  if (++ring_ == kRingsOfConnection) until_asking_ = 0;
+}
 
 bool RingToPeer::compose(const OutgoingPacket& packet, SlotImage& image) {
   RingControl& words = control();
   const auto state = static_cast<RingState>(words.state.load(std::memory_order_acquire));
   if (state == RingState::given_back) [[unlikely]] {
-    granted_ = false;
-    refuse();
-    ask_later();
-    if (++ring_ == kRingsOfConnection) until_asking_ = 0;
+    go_to_next();
     return false;
   }
   if (state != RingState::open || !writer_.has_room(words.taken.load(std::memory_order_acquire))) return false;

@@ -33,7 +33,7 @@ class RingToPeer {
   std::uint8_t ring() const { return static_cast<std::uint8_t>(ring_); }  // which of the connection's
   // The answer to that. `ring`: the one that was asked for, by which late answers are known.
   void grant(const RingPlace& slots, std::uint8_t ring);
-  void refuse();
+  void refuse(std::uint8_t ring);
 
   // Puts the packet into the image and counts it as written. False: the ring may not be written now, or not any more.
   bool compose(const OutgoingPacket& packet, SlotImage& image);
@@ -43,6 +43,10 @@ class RingToPeer {
  private:
   static constexpr unsigned kMostDoublings = 10;  // of the packets before the peer is asked again
 
+  bool was_given_back() {
+    return control().state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(RingState::given_back);
+  }
+  void go_to_next();
   RingControl& control() { return reinterpret_cast<RingControl*>(memory_.data())[ring_]; }
   void ask_later();
 

@@ -59,6 +59,15 @@ void ServedConnections::decline(PeerIndex peer, const ConnectionMessage& request
   refuse(peer, request.connection, ConnectionMessage::Kind::refuse);
 }
 
+// A question for a ring that was granted before comes again because the answer was lost. Or it is late, and the ring
+// has been given back: its sender's words are used no more, and it may have another ring by now.
+RingPlace ServedConnections::ring_for(Served& served, const ConnectionMessage& request) {
+  if (request.ring < served.rings) return rings_->find(*served.queue_pair, request.place);
+  const RingPlace made = rings_->grant(*served.queue_pair, request.connection, request.place);
+  if (made.address != 0) served.rings = request.ring + 1u;
+  return made;
+}
+
 void ServedConnections::ring_requested(PeerIndex peer, const ConnectionMessage& request) {
   ConnectionMessage answer{.kind = ConnectionMessage::Kind::ring_refuse,
                            .purpose = setting_.purpose,
@@ -67,8 +76,7 @@ void ServedConnections::ring_requested(PeerIndex peer, const ConnectionMessage& 
                            .ring = request.ring};
   const auto served = std::ranges::find_if(
       served_, [&](const Served& one) { return one.peer == peer && one.connection == request.connection; });
-  if (rings_ && served != served_.end())
-    answer.place = rings_->grant(*served->queue_pair, request.connection, request.place);
+  if (rings_ && served != served_.end()) answer.place = ring_for(*served, request);
   if (answer.place.address != 0) answer.kind = ConnectionMessage::Kind::ring_grant;
   path_.send_message(peer, answer);
 }

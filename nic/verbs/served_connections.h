@@ -70,10 +70,12 @@ class ServedConnections {
     std::uint64_t connection;
     std::uint8_t reads;
     std::unique_ptr<ReliableQueuePair> queue_pair;
-    bool done = false;  // it has failed, and is done with the last slot of the shared receive queue
+    bool done = false;   // it has failed, and is done with the last slot of the shared receive queue
+    unsigned rings = 0;  // granted so far; the sender numbers them
   };
 
   void answer(const Served& served);
+  RingPlace ring_for(Served& served, const ConnectionMessage& request);
   void refuse(PeerIndex peer, std::uint64_t connection, ConnectionMessage::Kind kind);
   void close_least_used();
   void close(std::size_t which);  // and tell the peer

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <cstring>
 #include <deque>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
@@ -21,6 +23,9 @@ struct FakeAdapter {
   int unacknowledged = 0;
   bool refuses = false;
   int modify_error = 0;
+  ibv_context* context = nullptr;                           // of queue pairs
+  std::deque<std::uint64_t> done;                           // numbers of requests, which are carried out at once
+  std::map<std::uint64_t, openlapi::verbs::RingNews> news;  // the latest, by the address that it was written to
 
   void tell_last(ibv_qp* queue_pair) {
     ibv_async_event event{};
@@ -31,6 +36,26 @@ struct FakeAdapter {
 };
 
 FakeAdapter* adapter = nullptr;
+
+// Nobody has ever written a packet, and so what is read are zeroes.
+int post_send(ibv_qp*, ibv_send_wr* request, ibv_send_wr**) {
+  adapter->done.push_back(request->wr_id);
+  if (request->opcode == IBV_WR_RDMA_WRITE) {
+    std::memcpy(&adapter->news[request->wr.rdma.remote_addr], reinterpret_cast<void*>(request->sg_list->addr),
+                sizeof(openlapi::verbs::RingNews));
+  }
+  return 0;
+}
+
+int poll_completions(ibv_cq*, int most, ibv_wc* completions) {
+  int count = 0;
+  for (; count < most && !adapter->done.empty(); ++count) {
+    completions[count] = {};
+    completions[count].wr_id = adapter->done.front();
+    adapter->done.pop_front();
+  }
+  return count;
+}
 
 }  // namespace
 
@@ -43,6 +68,7 @@ ibv_qp* ibv_create_qp(ibv_pd*, ibv_qp_init_attr*) {
   }
   auto* const made = new ibv_qp{};
   made->qp_num = adapter->next_number++;
+  made->context = adapter->context;
   adapter->alive.insert(made);
   return made;
 }
@@ -66,6 +92,13 @@ int ibv_get_async_event(ibv_context*, ibv_async_event* event) {
   *event = adapter->events.front();
   adapter->events.pop_front();
   ++adapter->unacknowledged;
+  return 0;
+}
+
+ibv_mr* ibv_reg_mr_iova2(ibv_pd*, void*, std::size_t, std::uint64_t, unsigned) { return new ibv_mr{}; }
+
+int ibv_dereg_mr(ibv_mr* region) {
+  delete region;
   return 0;
 }
 
@@ -97,11 +130,30 @@ class FakePath final : public ConnectionPath {
 
 class ServedConnectionsTest : public testing::Test {
  protected:
-  ServedConnectionsTest() { adapter = &adapter_; }
+  ServedConnectionsTest() {
+    adapter = &adapter_;
+    context_.ops.post_send = post_send;
+    context_.ops.poll_cq = poll_completions;
+    adapter_.context = completions_.context = &context_;
+  }
   ~ServedConnectionsTest() override { EXPECT_TRUE(adapter_.alive.empty()); }
 
   void ask(ServedConnections& served, PeerIndex peer, std::uint64_t connection) {
     served.requested(peer, {.kind = Kind::request, .reads = 1, .connection = connection, .address = {}});
+  }
+
+  // For one behind a connection; the sender's words lie at the address. Whether it is granted, and where.
+  RingPlace ask_for_ring(ServedConnections& served, PeerIndex peer, std::uint8_t ring, std::uint64_t control) {
+    served.ring_requested(peer, {.kind = Kind::ring_request,
+                                 .purpose = ConnectionMessage::Purpose::packets,
+                                 .connection = 100 + peer,
+                                 .address = {},
+                                 .ring = ring,
+                                 .place = {control, 7}});
+    const ConnectionMessage& answer = path_.said.back().message;
+    EXPECT_EQ(answer.kind, answer.place.address != 0 ? Kind::ring_grant : Kind::ring_refuse);
+    EXPECT_EQ(answer.ring, ring);
+    return answer.place;
   }
 
   // To the last one.
@@ -125,12 +177,14 @@ class ServedConnectionsTest : public testing::Test {
   FakeAdapter adapter_;
   FakePath path_;
   ibv_context context_{};
+  ibv_cq completions_{};
   ibv_pd domain_{};
   ibv_srq shared_{};
   ReliableSetting packets_{.context = &context_,
                            .domain = &domain_,
                            .shared = &shared_,
-                           .purpose = ConnectionMessage::Purpose::packets};
+                           .purpose = ConnectionMessage::Purpose::packets,
+                           .inline_limit = InlineLimit(64)};
   ReliableSetting reads_{.context = &context_, .domain = &domain_};
 };
 
@@ -310,6 +364,31 @@ TEST_F(ServedConnectionsTest, OneThatTheAdapterDoesNotStopIsNotTakenAsStopped) {
   retiring.arrivals_were_taken();
   EXPECT_EQ(retiring.count(), 0u);
   EXPECT_EQ(adapter_.last_states, std::vector{IBV_QPS_ERR});
+}
+
+TEST_F(ServedConnectionsTest, ALateQuestionForARingThatWasGivenBackTouchesNoOther) {
+  constexpr std::uint64_t kFirst = 0x1000, kSecond = 0x2000, kOfOther = 0x3000;
+  const auto state_at = [&](std::uint64_t control) { return static_cast<RingState>(adapter_.news[control].state); };
+  ServedConnections served(packets_, path_, 2);
+  served.serve_rings(std::make_unique<ArrivalRings>(domain_, completions_, 1));
+  ask(served, 0, 100);
+  ask(served, 1, 101);
+  const std::uint32_t of_other = last_number();
+  const RingPlace first = ask_for_ring(served, 0, 0, kFirst);
+  ASSERT_NE(first.address, 0u);
+  EXPECT_EQ(ask_for_ring(served, 0, 0, kFirst).address, first.address) << "the answer was lost";
+  for (int packet = 0; packet != 1000; ++packet) served.used(of_other);
+  for (int i = 0; i != 3 && ask_for_ring(served, 1, 0, kOfOther).address == 0; ++i) served.keep_up_rings();
+  EXPECT_EQ(state_at(kFirst), RingState::given_back);
+  served.closed(1, 101);
+  EXPECT_EQ(served.rings()->count(), 0u);
+
+  EXPECT_EQ(ask_for_ring(served, 0, 0, kFirst).address, 0u) << "though there is room for one";
+  EXPECT_EQ(state_at(kFirst), RingState::given_back) << "its sender may not have looked yet";
+  const RingPlace second = ask_for_ring(served, 0, 1, kSecond);
+  ASSERT_NE(second.address, 0u);
+  EXPECT_EQ(ask_for_ring(served, 0, 0, kFirst).address, 0u);
+  EXPECT_EQ(ask_for_ring(served, 0, 1, kSecond).address, second.address) << "it is still there";
 }
 
 TEST(LastUses, TellWhichIsIdle) {
