@@ -24,6 +24,8 @@ inline constexpr std::uint64_t kFirstBytesInFlight = 128 * 1024;
 // not more bytes than these (or one packet), since 100 senders may have been cut because of one receiver.
 inline constexpr std::uint32_t kFewestPacketsInFlight = 16;
 inline constexpr std::uint64_t kFewestBytesInFlight = 64 * 1024;
+// What that is of the most that may be in flight; of less, it is that part of it.
+inline constexpr std::uint64_t kFewestPartOfMost = kMostBytesInFlight / kFewestBytesInFlight;
 // Packets that arrived early and are held for one peer; those beyond are dropped and come again. All that can be: over
 // several paths many are early.
 inline constexpr std::uint32_t kMostHeldPackets = kMostPacketsInFlight;

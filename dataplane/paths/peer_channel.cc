@@ -40,11 +40,15 @@ class OutgoingBurst {
   alignas(OutgoingPacket) std::array<std::byte, tuning::kSendBurst * sizeof(OutgoingPacket)> packets_;
 };
 
-// Every packet must fit every path: it may have to leave over any of them.
-std::uint32_t longest_packet(const std::vector<PeerPath>& paths, PeerIndex peer) {
-  std::uint32_t longest = UINT32_MAX;
-  for (const PeerPath& path : paths) longest = std::min(longest, max_packet_to(*path.transport, peer));
-  return longest & ~7u;
+// Every packet must fit every path, and so must all together: they may have to leave over any of them.
+ChannelLimits limits_of(const std::vector<PeerPath>& paths, PeerIndex peer) {
+  ChannelLimits limits;
+  for (const PeerPath& path : paths) {
+    limits.max_packet = std::min(limits.max_packet, max_packet_to(*path.transport, peer));
+    limits.max_packets = std::min(limits.max_packets, max_packets_to(*path.transport, peer));
+  }
+  limits.max_packet &= ~7u;
+  return limits;
 }
 
 // The path that has brought the latest packet serves in one direction at least. If nothing of ours arrives over it, the
@@ -64,7 +68,7 @@ PeerChannel::PeerChannel(ChannelSet& set, ChannelContext& context, PeerIndex pee
       best_(paths.at(0)),
       context_(context),
       peer_(peer),
-      reliable_(context, peer, epochs, longest_packet(paths, peer)) {
+      reliable_(context, peer, epochs, limits_of(paths, peer)) {
   best_.ask_origin(peer);
   if (paths.size() == 1) return;
   for (PeerPath& path : paths) path.ask_origin(peer);

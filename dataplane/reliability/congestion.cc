@@ -10,7 +10,8 @@ Congestion::Congestion(std::uint32_t max_packet, std::uint64_t most_bytes)
     : max_packet_(max_packet), most_(std::max<std::uint64_t>(most_bytes, max_packet)) {
   const std::uint64_t few = std::uint64_t{tuning::kFewestPacketsInFlight} * max_packet;
   least_ = std::max<std::uint64_t>(std::min(few, tuning::kFewestBytesInFlight), max_packet);
-  least_ = std::min(least_, most_);
+  // Of little that may be in flight only so much: a peer that was away finds all that was sent again beside the first.
+  least_ = std::min(least_, std::max<std::uint64_t>(most_ / tuning::kFewestPartOfMost, max_packet));
   window_ = std::clamp(tuning::kFirstBytesInFlight, least_, most_);
   threshold_ = most_;
 }

@@ -10,16 +10,31 @@
 
 namespace openlapi {
 
+namespace {
+
+std::uint32_t most_packets(const ChannelLimits& limits) {
+  return std::clamp(limits.max_packets, 1u, tuning::kMostPacketsInFlight);
+}
+
+// Where fewer packets may be on their way than usual, so may their bytes: acknowledgements are asked for in time then.
+std::uint64_t most_bytes(const ChannelContext& context, const ChannelLimits& limits) {
+  if (limits.max_packets >= tuning::kMostPacketsInFlight) return context.most_bytes_in_flight;
+  const std::uint64_t longest = std::min(context.max_packet, limits.max_packet);
+  return std::min(context.most_bytes_in_flight, most_packets(limits) * longest);
+}
+
+}  // namespace
+
 ReliableChannel::ReliableChannel(ChannelContext& context, std::uint32_t peer, ChannelEpochs epochs,
-                                 std::uint32_t max_packet)
+                                 ChannelLimits limits)
     : context_(context),
       peer_(peer),
-      max_packet_(std::min(context.max_packet, max_packet)),
+      max_packet_(std::min(context.max_packet, limits.max_packet)),
       first_epoch_(epochs.own != 0 ? epochs.own : context.epoch),
       own_epoch_(first_epoch_),
-      send_(*context.pool, context.first_in_window),
+      send_(*context.pool, context.first_in_window, most_packets(limits)),
       receive_(*context.pool),
-      path_states_(max_packet_, context.most_bytes_in_flight) {
+      path_states_(max_packet_, most_bytes(context, limits)) {
   knows_peer(epochs.peer);
   OPENLAPI_CHECK(max_packet_ > wire::kPacketHeaderSize && context.max_packet <= wire::kLongestPacket);
   OPENLAPI_CHECK(context.pool->buffer_bytes() >= context.max_packet);

@@ -89,12 +89,16 @@ struct ChannelEpochs {
   Epoch peer = 0;  // 0: not known
 };
 
+struct ChannelLimits {
+  std::uint32_t max_packet = UINT32_MAX;   // bytes
+  std::uint32_t max_packets = UINT32_MAX;  // on their way
+};
+
 class ReliableChannel final : private PathTimings {
  public:
   // `context` outlives the channel. `epochs.own` replaces the context's epoch when the two tasks begin anew with each
-  // other; `epochs.peer` is 0 when it is not known. `max_packet`: the peer's limit, if it is below the context's.
-  ReliableChannel(ChannelContext& context, std::uint32_t peer, ChannelEpochs epochs = {},
-                  std::uint32_t max_packet = UINT32_MAX);
+  // other; `epochs.peer` is 0 when it is not known. `limits`: the peer's, where they are below the context's.
+  ReliableChannel(ChannelContext& context, std::uint32_t peer, ChannelEpochs epochs = {}, ChannelLimits limits = {});
   ReliableChannel(const ReliableChannel&) = delete;
   ReliableChannel& operator=(const ReliableChannel&) = delete;
 

@@ -57,8 +57,9 @@ struct AckTiming {
 class SendWindow {
  public:
   // `first`: number of the first packet; transmissions are numbered from the one after it. There is one path, number 0.
-  explicit SendWindow(PacketPool& pool, Sequence first = 0)
-      : pool_(pool), oldest_(first), settled_(first), unsent_(first), next_(first), first_flight_(first) {}
+  // `most`: packets that it holds, at most tuning::kMostPacketsInFlight.
+  explicit SendWindow(PacketPool& pool, Sequence first = 0, std::uint32_t most = tuning::kMostPacketsInFlight)
+      : pool_(pool), most_(most), oldest_(first), settled_(first), unsent_(first), next_(first), first_flight_(first) {}
   ~SendWindow();
   SendWindow(const SendWindow&) = delete;
   SendWindow& operator=(const SendWindow&) = delete;
@@ -71,7 +72,7 @@ class SendWindow {
   unsigned paths() const { return paths_; }
 
   bool has_slot() const { return has_slots(1); }
-  bool has_slots(std::uint32_t packets) const { return next_ - oldest_ + packets <= tuning::kMostPacketsInFlight; }
+  bool has_slots(std::uint32_t packets) const { return next_ - oldest_ + packets <= most_; }
   std::uint64_t outstanding_bytes() const { return outstanding_bytes_; }  // transmitted and queued
   std::uint64_t in_flight_bytes(unsigned path = 0) const { return flight(path).bytes; }  // believed to be in flight
   const PathTraffic& traffic(unsigned path) const { return flight(path).traffic; }
@@ -87,8 +88,8 @@ class SendWindow {
   std::byte* add(std::byte* buffer, std::uint32_t head_length, const void* data, std::uint32_t data_length,
                  std::uint64_t tag, bool may_change = false);
 
-  // A packet that has left before it is added, when may_add_sent() and nothing is unsent. It has no data beside
-  // `buffer`. The ring, never larger than has_slot() allows, does not grow for it, so nothing can fail.
+  // A packet that has left before it is added, when may_add_sent(), has_slot() and nothing is unsent. It has no data
+  // beside `buffer`. The ring does not grow for it, so nothing can fail.
   bool may_add_sent() const { return next_ - oldest_ < capacity_; }
   void add_sent(std::byte* buffer, std::uint32_t length, Nanoseconds now, unsigned path = 0);
 
@@ -211,6 +212,7 @@ class SendWindow {
   void send_again(Sequence sequence);
 
   PacketPool& pool_;
+  const std::uint32_t most_;
   std::unique_ptr<Slot[]> slots_;
   std::unique_ptr<SmallHead[]> small_heads_;
   std::uint32_t capacity_ = 0;  // 0 or a power of two

@@ -19,12 +19,15 @@
 
 namespace openlapi {
 
-// For transports where some peers accept only shorter packets than TransportLimits::max_packet.
+// For transports whose peers differ in what they take.
 class PeerLimits {
  public:
   // Longest packet for this peer, at most TransportLimits::max_packet. The peer must have been added; the value stays
   // until its address changes.
   virtual std::uint32_t max_packet_to(PeerIndex peer) const = 0;
+  // Packets that may be on their way to this peer, unacknowledged: while every sender keeps to that, it has room for
+  // all. UINT32_MAX: it is not known. As above.
+  virtual std::uint32_t max_packets_to(PeerIndex peer) const = 0;
 
  protected:
   ~PeerLimits() = default;

@@ -86,4 +86,10 @@ inline std::uint32_t max_packet_to(Transport& transport, PeerIndex peer) {
   return limits != nullptr ? limits->max_packet_to(peer) : transport.limits().max_packet;
 }
 
+// Packets that may be on their way to it, likewise.
+inline std::uint32_t max_packets_to(Transport& transport, PeerIndex peer) {
+  const PeerLimits* const limits = transport.capabilities().peer_limits;
+  return limits != nullptr ? limits->max_packets_to(peer) : UINT32_MAX;
+}
+
 }  // namespace openlapi

@@ -83,6 +83,7 @@ class DpdkTransport final : public Transport,
   PeerAddress local_address() const override { return dpdk::encode(local_); }
   bool add_peer(PeerIndex peer, const PeerAddress& address, std::string& error) override;
   std::uint32_t max_packet_to(PeerIndex peer) const override;
+  std::uint32_t max_packets_to(PeerIndex) const override { return UINT32_MAX; }
   std::uint64_t origin_of(PeerIndex peer) const override;  // its IPv4 address, the same for all its ports
   // Packets that are longer than max_packet_to(peer) are lost.
   std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) override;

@@ -10,7 +10,7 @@
 //   8       4      number of the first packet that it will send, 24 bits
 //   12      4      accept for purpose 2: remote key of all memory of the sender; else zero
 //   16      8      number of the connection, by which the requester knows it
-//   24      32     the sender's address (verbs_address.h)
+//   24      34     the sender's address (verbs_address.h)
 //
 // The messages of a ring (ring_slots.h) are for packets (purpose 1), and have in the places of the same length:
 //
@@ -30,7 +30,7 @@
 namespace openlapi::verbs {
 
 inline constexpr std::uint32_t kConnectionImmediate = 0x6c617069;
-inline constexpr std::size_t kConnectionMessageLength = 56;
+inline constexpr std::size_t kConnectionMessageLength = 58;
 
 struct ConnectionMessage {
   enum class Kind : std::uint8_t {

@@ -7,8 +7,13 @@ namespace openlapi::verbs {
 std::uint32_t receive_slots_for(const JobSize& job) {
   const std::uint64_t senders = job.tasks - std::min(job.tasks, job.local_tasks);
   const std::uint64_t of_node = kReceiveSlotsOfNode / std::max(job.local_tasks, 1u);
-  const std::uint64_t wanted = std::min({senders * kFirstPacketsOfSender, std::uint64_t{kMostReceiveSlots}, of_node});
+  const std::uint64_t wanted = std::min({senders * kPacketsOfSender, std::uint64_t{kMostReceiveSlots}, of_node});
   return static_cast<std::uint32_t>(std::max<std::uint64_t>(wanted, kFewestReceiveSlots));
+}
+
+std::uint32_t packets_of_sender(std::uint32_t receive_slots, std::uint32_t senders) {
+  const std::uint32_t at_once = std::clamp(senders, 1u, kSendersAtOnce);
+  return std::max(receive_slots / at_once, kAnswersOfSender + 1) - kAnswersOfSender;
 }
 
 ConnectionBounds connection_bounds(const JobSize& job, std::uint32_t queue_pairs, bool one_sided) {

@@ -13,8 +13,11 @@ struct JobSize {
 
 inline constexpr std::uint32_t kFewestReceiveSlots = 512;
 inline constexpr std::uint32_t kMostReceiveSlots = 4096;
-// A sender that knows nothing of the way yet sends 128 KiB, which are so many packets of the largest MTU.
-inline constexpr std::uint32_t kFirstPacketsOfSender = 32;
+// Who sends much at once needs so many, 256 KiB at the largest MTU: as much as goes over 200 Gbit/s in ten
+// microseconds.
+inline constexpr std::uint32_t kPacketsOfSender = 64;
+inline constexpr std::uint32_t kSendersAtOnce = 64;    // with more at a time packets may be lost
+inline constexpr std::uint32_t kAnswersOfSender = 3;  // acknowledgements, which take slots besides
 inline constexpr std::uint32_t kReceiveSlotsOfNode =
     64 * 1024;  // 260 MiB at the largest MTU, and as much for a shared queue
 
@@ -25,8 +28,11 @@ inline constexpr std::uint32_t kOneSidedConnections = 64;        // of a task, o
 inline constexpr std::uint32_t kPacketRings = 16;  // of a task, each a look at every poll and 8 KiB of locked memory
 inline constexpr std::uint32_t kPacketRingsOfNode = 1024;  // 8 MiB
 
-// The first packets of all senders fit, where so many slots of all tasks fit the node's memory.
+// Grow with the senders, where so many slots of all tasks fit the node's memory.
 std::uint32_t receive_slots_for(const JobSize& job);
+
+// How many of these each task may fill with what is not acknowledged, so that there is room for kSendersAtOnce.
+std::uint32_t packets_of_sender(std::uint32_t receive_slots, std::uint32_t senders);
 
 struct ConnectionBounds {
   std::uint32_t packets = kPacketConnections;  // to send through; twice as many to receive through

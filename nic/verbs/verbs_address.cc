@@ -8,7 +8,7 @@
 namespace openlapi::verbs {
 namespace {
 
-constexpr std::uint8_t kAddressVersion = 2;
+constexpr std::uint8_t kAddressVersion = 3;
 constexpr std::uint32_t kQueuePairBits = 0xffffff;
 constexpr std::uint32_t kRouteHeaderFlag = 1;  // of the highest byte of the queue pair's word
 constexpr std::size_t kSubnetPrefix = 8;  // bytes of a GID
@@ -26,6 +26,7 @@ const char* fault_of(const Address& address) {
   if (address.fabric != Fabric::infiniband && (address.lid != 0 || !has_gid)) return "no GID of a port";
   if (address.lid == 0 && !has_gid) return "neither a LID nor a GID";
   if (partition_of(address.partition_key) == 0) return "a P_Key of no partition";
+  if (address.packets_of_sender == 0) return "no room for packets";
   if (address.route_header && (!has_gid || address.fabric != Fabric::infiniband)) return "a flag that it cannot have";
   return nullptr;
 }
@@ -88,6 +89,7 @@ PeerAddress encode(const Address& address) {
   store_little(&bytes.bytes[12], address.lid);
   store_little(&bytes.bytes[14], address.partition_key);
   for (std::size_t i = 0; i < address.gid.size(); ++i) bytes.bytes[16 + i] = static_cast<std::byte>(address.gid[i]);
+  store_little(&bytes.bytes[32], address.packets_of_sender);
   bytes.length = kAddressLength;
   return bytes;
 }
@@ -113,7 +115,8 @@ bool decode(const PeerAddress& bytes, Address& address, std::string& error) {
              .lid = load_little<std::uint16_t>(&bytes.bytes[12]),
              .gid = {},
              .route_header = flags == kRouteHeaderFlag,
-             .partition_key = load_little<std::uint16_t>(&bytes.bytes[14])};
+             .partition_key = load_little<std::uint16_t>(&bytes.bytes[14]),
+             .packets_of_sender = load_little<std::uint16_t>(&bytes.bytes[32])};
   for (std::size_t i = 0; i < address.gid.size(); ++i) {
     address.gid[i] = std::to_integer<std::uint8_t>(bytes.bytes[16 + i]);
   }

@@ -2,7 +2,7 @@
 // them.
 //
 //   offset  bytes  (numbers are little-endian)
-//   0       1      version, 2
+//   0       1      version, 3
 //   1       1      fabric: 1 InfiniBand, 2 RoCE v1, 3 RoCE v2
 //   2       2      MTU: longest packet of the port, bytes: 1024, 2048 or 4096
 //   4       3      number of the queue pair
@@ -11,6 +11,7 @@
 //   12      2      LID, 0: none (always with RoCE)
 //   14      2      P_Key of the port: 15 bits of the partition, the highest bit: a full member of it
 //   16      16     GID
+//   32      2      packets that each sender may have on its way here, unacknowledged; at least 1
 #pragma once
 
 #include <array>
@@ -47,11 +48,12 @@ struct Address {
   Gid gid{};
   bool route_header = false;  // of InfiniBand: the port takes no packets without one
   std::uint16_t partition_key = kDefaultPartition;
+  std::uint16_t packets_of_sender = UINT16_MAX;
 };
 
 inline constexpr std::uint32_t kSmallestMtu = 1024;  // bytes; the engine needs packets of so much
 inline constexpr std::uint32_t kLargestMtu = 4096;   // bytes
-inline constexpr std::uint32_t kAddressLength = 32;
+inline constexpr std::uint32_t kAddressLength = 34;
 static_assert(kAddressLength <= PeerAddress::kCapacity);
 
 PeerAddress encode(const Address& address);

@@ -99,6 +99,7 @@ bool configure(const ModuleRequest& request, VerbsConfig& config, std::string& r
   config.tell = request.tell;
   config.tasks = request.tasks;
   config.local_tasks = request.local_tasks;
+  config.senders = std::max(request.tasks, 2u) - 1;  // those of the own node, too, where there is no shared memory
   config.receive_slots = receive_slots_for({.tasks = request.tasks, .local_tasks = request.local_tasks});
   if (packets == kPacketsThroughConnections) config.connection_limits.packets_before_asking = 1;
   if (!parse_preference(request.device, config.port, reason)) return false;

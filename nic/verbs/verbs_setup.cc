@@ -137,6 +137,8 @@ bool VerbsTransport::open_queues(VerbsSetupError& error) {
   const std::uint32_t queues = config_.connections ? 2 : 1;  // of arrivals
   bound_connections(device, config_);
   config_.receive_slots = std::min({config_.receive_slots, most / queues, lockable_slots(local_.mtu)});
+  local_.packets_of_sender =
+      static_cast<std::uint16_t>(verbs::packets_of_sender(config_.receive_slots, config_.senders));
   config_.send_slots = std::min(std::max(config_.send_slots, verbs::SendRing::kFewestSlots), most);
   if (const int reason = domains_.open(*context_); reason != 0) {
     return refuse_memory(error, device_, "a protection domain", reason);

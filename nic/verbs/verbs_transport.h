@@ -43,6 +43,7 @@ struct VerbsConfig {
   std::uint32_t mtu = 0;       // bytes, if smaller than the port's; 0: the port's
   // Packets that can wait; each takes one MTU of locked memory. Fewer where that is refused (kFewestReceiveSlots).
   std::uint32_t receive_slots = verbs::kFewestReceiveSlots;
+  std::uint32_t senders = 1;                       // tasks that may send at the same time, and share these
   std::uint32_t send_slots = 256;                  // packets that can be on their way out
   std::uint8_t service_level = 0;                  // of InfiniBand; of RoCE the priority of frames with a VLAN tag
   std::optional<std::uint8_t> traffic_class = {};  // of the route header; none: traffic_class.h
@@ -87,6 +88,10 @@ class VerbsTransport final : public Transport,
   PeerAddress local_address() const override { return verbs::encode(local_); }
   bool add_peer(PeerIndex peer, const PeerAddress& address, std::string& error) override;
   std::uint32_t max_packet_to(PeerIndex peer) const override;
+  std::uint32_t max_packets_to(PeerIndex peer) const override {
+    const verbs::Address* const address = address_of(peer);
+    return address != nullptr ? address->packets_of_sender : UINT32_MAX;
+  }
   bool is_undecided() const override { return undecided_; }
   std::uint64_t origin_of(PeerIndex peer) const override;  // of other ends alone: what is not theirs is the tasks'
   // Packets that are longer than max_packet_to(peer) are lost.

@@ -99,6 +99,7 @@ class MemoryTransport final : public Transport,
   }
 
   std::uint32_t max_packet_to(PeerIndex peer) const override;
+  std::uint32_t max_packets_to(PeerIndex) const override { return UINT32_MAX; }
   std::uint64_t origin_of(PeerIndex peer) const override {
     const auto end = origins_of_ends_.find(peer);
     return end == origins_of_ends_.end() ? origin_of_peers_ : end->second;

@@ -47,6 +47,7 @@ struct PortConfig {
   PortAddress address;
   TransportLimits limits{1472, 32, false, true};
   std::uint32_t queue_packets = 256;  // that wait at the receiver; more are dropped, or refused when reliable
+  std::uint32_t packets_of_sender = UINT32_MAX;  // that each peer may have on their way here; the same at all ports
   std::uint64_t bytes_per_second = 1'000'000'000;
   std::uint64_t burst_bytes = 0;                     // that leave at once after a pause, as from a token bucket
   Nanoseconds further_delay = 0;                     // of what leaves
@@ -80,6 +81,7 @@ class MatrixOfAdapters {
 // address.
 class SimulatedTransport final : public Transport,
                                  public RemoteMemory,
+                                 public PeerLimits,
                                  public PacketOrigins,
                                  public PeerLiveness,
                                  public ReliableDelivery,
@@ -102,6 +104,8 @@ class SimulatedTransport final : public Transport,
   PeerAddress local_address() const override { return encode(known_address_); }
   std::uint32_t network() const { return config_.address.adapter; }
   bool add_peer(PeerIndex peer, const PeerAddress& address, std::string& error) override;
+  std::uint32_t max_packet_to(PeerIndex) const override { return config_.limits.max_packet; }
+  std::uint32_t max_packets_to(PeerIndex) const override { return config_.packets_of_sender; }
   // Of an adapter of a task, in all its incarnations; another one when it has moved.
   std::uint64_t origin_of(PeerIndex peer) const override;
   std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) override;
@@ -127,6 +131,7 @@ class SimulatedTransport final : public Transport,
   TransportCapabilities capabilities() override {
     return {.remote_memory = config_.readable ? this : nullptr,
             .bulk_memory = bulk_memory_,
+            .peer_limits = this,
             .packet_origins = this,
             .peer_liveness = this,
             .reliable_delivery = this,

@@ -18,13 +18,14 @@ const ConnectionMessage kAccept{.kind = ConnectionMessage::Kind::accept,
                                             .queue_pair = 0x11,
                                             .qkey = 0x22,
                                             .lid = 0,
-                                            .gid = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 77, 0, 1}}};
+                                            .gid = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 77, 0, 1},
+                                            .packets_of_sender = 448}};
 
 TEST(ConnectionMessage, HasTheseBytes) {
-  const std::vector<unsigned char> expected = {2,    2, 16, 0, 0x56, 0x34, 0x12, 0, 0xef, 0xcd, 0xab, 0,    0, 0,
-                                               0,    0, 1,  2, 3,    4,    5,    6, 7,    8,    2,    3,    0, 16,
-                                               0x11, 0, 0,  0, 0x22, 0,    0,    0, 0,    0,    0xff, 0xff, 0, 0,
-                                               0,    0, 0,  0, 0,    0,    0,    0, 0xff, 0xff, 10,   77,   0, 1};
+  const std::vector<unsigned char> expected = {2, 2, 16,   0, 0x56, 0x34, 0x12, 0,  0xef, 0xcd, 0xab, 0,    0,  0,    0,
+                                               0, 1, 2,    3, 4,    5,    6,    7,  8,    3,    3,    0,    16, 0x11, 0,
+                                               0, 0, 0x22, 0, 0,    0,    0,    0,  0xff, 0xff, 0,    0,    0,  0,    0,
+                                               0, 0, 0,    0, 0,    0xff, 0xff, 10, 77,   0,    1,    0xc0, 1};
   const auto bytes = encode(kAccept);
   ASSERT_EQ(bytes.size(), expected.size());
   for (std::size_t i = 0; i < bytes.size(); ++i) EXPECT_EQ(std::to_integer<unsigned>(bytes[i]), expected[i]) << i;
@@ -87,8 +88,8 @@ const ConnectionMessage kGrant{.kind = ConnectionMessage::Kind::ring_grant,
                                .place = {.address = 0x00007f1122334400, .key = 0xa1b2c3d4}};
 
 TEST(ConnectionMessage, OfARingHasTheseBytes) {
-  const std::vector<unsigned char> expected = {2,    6,    5,  1, 0xd4, 0xc3, 0xb2, 0xa1, 0, 0x44, 0x33, 0x22,
-                                               0x11, 0x7f, 0,  0, 1,    2,    3,    4,    5, 6,    7,    8};
+  const std::vector<unsigned char> expected = {2,    6,    5, 1, 0xd4, 0xc3, 0xb2, 0xa1, 0, 0x44, 0x33, 0x22,
+                                               0x11, 0x7f, 0, 0, 1,    2,    3,    4,    5, 6,    7,    8};
   const auto bytes = encode(kGrant);
   for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(std::to_integer<unsigned>(bytes[i]), expected[i]) << i;
   ConnectionMessage back;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "nic/verbs/verbs_transport.h"
@@ -12,11 +13,11 @@ namespace {
 constexpr std::uint32_t kPlenty = 262'144;    // queue pairs of a ConnectX-6
 constexpr std::uint64_t kMebibyte = 1 << 20;  // bytes
 
-TEST(ReceiveSlots, HaveRoomForTheFirstPacketsOfAllSenders) {
+TEST(ReceiveSlots, GrowWithTheSenders) {
   EXPECT_EQ(receive_slots_for({.tasks = 2, .local_tasks = 1}), 512u);
-  EXPECT_EQ(receive_slots_for({.tasks = 17, .local_tasks = 1}), 512u);
-  EXPECT_EQ(receive_slots_for({.tasks = 65, .local_tasks = 1}), 64 * kFirstPacketsOfSender);
-  EXPECT_EQ(receive_slots_for({.tasks = 68, .local_tasks = 4}), 64 * kFirstPacketsOfSender);
+  EXPECT_EQ(receive_slots_for({.tasks = 9, .local_tasks = 1}), 512u);
+  EXPECT_EQ(receive_slots_for({.tasks = 33, .local_tasks = 1}), 32 * kPacketsOfSender);
+  EXPECT_EQ(receive_slots_for({.tasks = 36, .local_tasks = 4}), 32 * kPacketsOfSender);
   EXPECT_EQ(receive_slots_for({.tasks = 64, .local_tasks = 64}), 512u) << "nobody sends";
 }
 
@@ -27,6 +28,21 @@ TEST(ReceiveSlots, OfANodeAreBounded) {
   EXPECT_EQ(receive_slots_for({.tasks = 8192, .local_tasks = 256}), 512u) << "with less it does not work well";
   EXPECT_EQ(receive_slots_for({.tasks = 8192, .local_tasks = 0}), 4096u);
   EXPECT_EQ(receive_slots_for({.tasks = UINT32_MAX, .local_tasks = 1}), 4096u);
+}
+
+TEST(ReceiveSlots, AreSharedBySoManySenders) {
+  for (const std::uint32_t tasks : {2u, 3u, 17u, 65u, 129u, 8192u}) {
+    for (const std::uint32_t local : {1u, 16u, 64u, 256u}) {
+      const std::uint32_t slots = receive_slots_for({.tasks = tasks, .local_tasks = local});
+      const std::uint32_t at_once = std::min(tasks - 1, kSendersAtOnce);
+      const std::uint32_t each = packets_of_sender(slots, tasks - 1);
+      EXPECT_LE((each + kAnswersOfSender) * at_once, slots);
+      EXPECT_GE(each, 5u) << "or none would be on their way while one is waited for";
+    }
+  }
+  EXPECT_EQ(packets_of_sender(512, 1), 509u);
+  EXPECT_EQ(packets_of_sender(512, 0), 509u);
+  EXPECT_EQ(packets_of_sender(16, 8191), 1u);
 }
 
 TEST(ConnectionBounds, LeaveRingsToFewWhereManyTasksShareTheNode) {

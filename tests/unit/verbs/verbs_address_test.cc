@@ -12,7 +12,14 @@ constexpr Gid kIpv4 = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 77, 0, 2};
 constexpr Gid kIpv6 = {0xfd, 0x77, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2};
 constexpr Gid kNode = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0x02, 0x77, 0, 0xff, 0xfe, 0, 0, 1};
 
-Address roce() { return {Fabric::roce_v2, 4096, 0x123456, 0x789abcde & 0x7fffffff, 0, kIpv4}; }
+Address roce() {
+  return {.fabric = Fabric::roce_v2,
+          .mtu = 4096,
+          .queue_pair = 0x123456,
+          .qkey = 0x789abcde & 0x7fffffff,
+          .gid = kIpv4,
+          .packets_of_sender = 448};
+}
 Address infiniband() { return {Fabric::infiniband, 2048, 17, 5, 0x1234, kNode}; }
 
 // A port that takes no packets without a route header.
@@ -30,8 +37,8 @@ std::string refusal(const PeerAddress& bytes) {
 
 TEST(VerbsAddress, HasTheseBytes) {
   const PeerAddress bytes = encode(roce());
-  const std::uint8_t expected[] = {2, 3, 0, 0x10, 0x56, 0x34, 0x12, 0, 0xde, 0xbc, 0x9a, 0x78, 0,  0,  0xff, 0xff,
-                                   0, 0, 0, 0,    0,    0,    0,    0, 0,    0,    0xff, 0xff, 10, 77, 0,    2};
+  const std::uint8_t expected[] = {3, 3, 0, 0x10, 0x56, 0x34, 0x12, 0, 0xde, 0xbc, 0x9a, 0x78, 0,  0, 0xff, 0xff, 0,
+                                   0, 0, 0, 0,    0,    0,    0,    0, 0,    0xff, 0xff, 10,   77, 0, 2,    0xc0, 1};
   ASSERT_EQ(bytes.length, sizeof expected);
   for (std::size_t i = 0; i < sizeof expected; ++i) {
     EXPECT_EQ(std::to_integer<unsigned>(bytes.bytes[i]), expected[i]) << "byte " << i;
@@ -54,19 +61,20 @@ TEST(VerbsAddress, ComesBackAsItWas) {
     EXPECT_EQ(back.gid, address.gid);
     EXPECT_EQ(back.route_header, address.route_header);
     EXPECT_EQ(back.partition_key, address.partition_key);
+    EXPECT_EQ(back.packets_of_sender, address.packets_of_sender);
   }
 }
 
 TEST(VerbsAddress, RefusesOtherLengthsAndVersions) {
   PeerAddress bytes = encode(roce());
-  bytes.length = 31;
-  EXPECT_EQ(refusal(bytes), "a verbs address has 32 bytes, this one has 31");
+  bytes.length = 33;
+  EXPECT_EQ(refusal(bytes), "a verbs address has 34 bytes, this one has 33");
   bytes.length = 0;
   EXPECT_FALSE(refusal(bytes).empty());
   bytes = encode(roce());
   bytes.bytes[0] = std::byte{1};
   EXPECT_EQ(refusal(bytes),
-            "a verbs address of version 1 and fabric 3: this openlapi knows version 2 and fabrics 1 to 3");
+            "a verbs address of version 1 and fabric 3: this openlapi knows version 3 and fabrics 1 to 3");
 }
 
 TEST(VerbsAddress, RefusesNumbersThatNoTaskHas) {
@@ -98,6 +106,8 @@ TEST(VerbsAddress, RefusesNumbersThatNoTaskHas) {
       demanding(), [](Address& a) { a.gid = {}; }, "flag");
   refused(
       roce(), [](Address& a) { a.route_header = true; }, "flag");
+  refused(
+      roce(), [](Address& a) { a.packets_of_sender = 0; }, "no room");
   PeerAddress bytes = encode(demanding());
   bytes.bytes[7] = std::byte{2};
   EXPECT_NE(refusal(bytes).find("flags that are unknown"), std::string::npos) << refusal(bytes);
@@ -109,7 +119,7 @@ TEST(VerbsAddress, RandomBytesAreRefusedOrSound) {
   for (int i = 0; i < 200'000; ++i) {
     PeerAddress bytes = encode(i % 2 == 0 ? roce() : infiniband());
     for (unsigned changes = random() % 4; changes != 0; --changes) {
-      bytes.bytes[random() % 32] = static_cast<std::byte>(random());
+      bytes.bytes[random() % kAddressLength] = static_cast<std::byte>(random());
     }
     Address address;
     std::string error;
