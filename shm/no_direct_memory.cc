@@ -3,14 +3,17 @@
 
 namespace openlapi {
 
-bool ShmDirectMemory::is_possible(std::string& reason) {
-  reason = "direct access needs 64-bit programs";
-  return false;
+std::string ShmDirectMemory::why_not(DirectReach& reach) {
+  reach.no_heap = reach.no_data = reach.no_promotion = "direct access needs 64-bit programs";
+  return reach.no_promotion;
 }
 
-std::unique_ptr<ShmDirectMemory> ShmDirectMemory::open(shm::ShmGroup&, ShmDoorbell&, DirectUse, std::string& reason) {
-  is_possible(reason);
+std::unique_ptr<ShmDirectMemory> ShmDirectMemory::open(shm::ShmGroup&, ShmDoorbell&, const ShmConfig&,
+                                                       DirectReach& reach) {
+  why_not(reach);
   return nullptr;
 }
+
+std::uint32_t ShmDirectMemory::count_threads() { return 0; }
 
 }  // namespace openlapi

@@ -26,7 +26,14 @@ enum class DirectUse : std::uint8_t {
   kAll,
 };
 
-// The same in all tasks of the group, except `self` and `direct`.
+// What neighbours reach of this task's memory; for each why not, empty: they do.
+struct DirectReach {
+  std::string no_heap{};       // from the first allocation on
+  std::string no_data{};       // static data, from LAPI_Init on
+  std::string no_promotion{};  // what is asked for often
+};
+
+// The same in all tasks of the group, except `self`, `direct` and `alone`.
 struct ShmConfig {
   std::uint64_t cookie = 0;      // the job's secret; never part of a name that others can read
   std::uint32_t instance = 0;    // context of the task; each context has its own group
@@ -40,6 +47,7 @@ struct ShmConfig {
   // Whom this process has met in other groups, so that it gives up at once when one of them has ended; null: nobody.
   shm::Acquaintances* acquaintances = nullptr;
   DirectUse direct = DirectUse::kNone;
+  bool alone = false;                 // the program has no other thread now, so that its static data can be opened
   bool tasks_stay_processes = false;  // no other process ever takes the place of a task that has ended
 };
 

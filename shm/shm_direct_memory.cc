@@ -1,9 +1,7 @@
 // The short path begins at ShmDirect::put(); what is above it runs at set-up and at first contact.
 #include "shm/shm_direct_memory.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
-#include <gnu/libc-version.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,6 +14,7 @@
 #include "shm/direct/demand.h"
 #include "shm/direct/neighbour_memory.h"
 #include "shm/direct/open_memory.h"
+#include "shm/direct/process_memory.h"
 #include "shm/direct/shared_bytes.h"
 #include "shm/direct/unattended_memory.h"
 #include "shm/direct/wanted_memory.h"
@@ -43,26 +42,6 @@ constexpr std::uint32_t kVisitsBetweenLooks = 1024;  // whether the owner still 
 constexpr int kTries = 3;                            // to find both addresses of an operation
 constexpr std::uint32_t kMostFailures = 8;
 constexpr Nanoseconds kPauseWithoutDescriptors = kSecond / 10;  // each operation would try to open a file
-
-// Others' allocators give memory back in ways that promoted memory does not follow (shm/README.md).
-bool has_libc_allocator() {
-  Dl_info allocator{}, library{};
-  return dladdr(dlsym(RTLD_DEFAULT, "malloc"), &allocator) != 0 &&
-         dladdr(reinterpret_cast<void*>(gnu_get_libc_version), &library) != 0 &&
-         allocator.dli_fbase == library.dli_fbase;
-}
-
-// The library has threads of its own, so what needs a task of one thread is of no use.
-OpenMemory::Pointer open_memory(std::uint32_t accessors, std::string& reason) {
-  if (!has_libc_allocator()) {
-    reason = "malloc() is not the C library's";
-    return nullptr;
-  }
-  OpenMemory::Pointer memory = OpenMemory::start(accessors, reason);
-  if (!memory || memory->promotes_anytime()) return memory;
-  reason = "userfaultfd is restricted (vm.unprivileged_userfaultfd=1, or access to /dev/userfaultfd, would allow it)";
-  return nullptr;
-}
 
 // Another process's memory file, by its own number. The kernel asks for the same rights as for reading its memory.
 // Nothing: no descriptor is free, or none was lately; until `not_before` it is not tried again.
@@ -472,12 +451,16 @@ DirectMemory::Traffic ShmDirect::traffic() const {
 
 }  // namespace
 
-std::unique_ptr<ShmDirectMemory> ShmDirectMemory::open(shm::ShmGroup& group, ShmDoorbell& doorbell, DirectUse use,
-                                                       std::string& reason) {
-  OpenMemory::Pointer memory = open_memory(group.size(), reason);
-  return memory ? std::make_unique<ShmDirect>(group, doorbell, use, std::move(memory)) : nullptr;
+std::unique_ptr<ShmDirectMemory> ShmDirectMemory::open(shm::ShmGroup& group, ShmDoorbell& doorbell,
+                                                       const ShmConfig& config, DirectReach& reach) {
+  OpenMemory::Pointer memory = direct::open_process_memory(group.size(), config.alone, reach);
+  return memory ? std::make_unique<ShmDirect>(group, doorbell, config.direct, std::move(memory)) : nullptr;
 }
 
-bool ShmDirectMemory::is_possible(std::string& reason) { return open_memory(1, reason) != nullptr; }
+std::string ShmDirectMemory::why_not(DirectReach& reach) {
+  return direct::open_process_memory(1, false, reach) != nullptr ? "" : reach.no_promotion;
+}
+
+std::uint32_t ShmDirectMemory::count_threads() { return direct::count_threads(); }
 
 }  // namespace openlapi

@@ -21,13 +21,16 @@ class ShmGroup;
 
 class ShmDirectMemory : public DirectMemory {
  public:
-  // Opens this process's memory to the group's tasks, and tells them. Null: `reason` says why there is none. Both
+  // How `config` has it: opens this process's memory to the group's tasks, and tells them. Null: none can be. Both
   // outlive it.
-  static std::unique_ptr<ShmDirectMemory> open(shm::ShmGroup& group, ShmDoorbell& doorbell, DirectUse use,
-                                               std::string& reason);
+  static std::unique_ptr<ShmDirectMemory> open(shm::ShmGroup& group, ShmDoorbell& doorbell, const ShmConfig& config,
+                                               DirectReach& reach);
 
-  // Whether this process could open its memory now; for lapi_info. False: `reason` says why not.
-  static bool is_possible(std::string& reason);
+  // Why this process could open nothing now; empty: it could, for which `reach` says what. For lapi_info.
+  static std::string why_not(DirectReach& reach);
+
+  // Threads of this process. 0: they cannot be counted.
+  static std::uint32_t count_threads();
 
   // From now on `queue` sends for this era of the task's with that local index. In another one it is left alone.
   virtual void begin_era(std::uint32_t index, std::uint64_t era, shm::SendQueue& queue) = 0;

@@ -157,10 +157,10 @@ bool ShmGroup::gone(std::uint32_t index) {
 std::unique_ptr<ShmTransport> open_shm_transport(const ShmConfig& config, ShmSetupError& error) {
   error = {};
   std::unique_ptr<shm::ShmGroup> group = shm::ShmGroup::join(config, error);
-  return group ? std::make_unique<ShmTransport>(std::move(group), config.direct) : nullptr;
+  return group ? std::make_unique<ShmTransport>(std::move(group), config) : nullptr;
 }
 
-ShmTransport::ShmTransport(std::unique_ptr<shm::ShmGroup> group, DirectUse direct)
+ShmTransport::ShmTransport(std::unique_ptr<shm::ShmGroup> group, const ShmConfig& config)
     : group_(std::move(group)),
       queue_(group_->segment(group_->self()), group_->memory().layout(), group_->tasks()),
       peers_(group_->size()),
@@ -171,8 +171,8 @@ ShmTransport::ShmTransport(std::unique_ptr<shm::ShmGroup> group, DirectUse direc
              .max_burst = std::min(layout.slots / 2, 64u),
              .reliable = true,
              .checked = true};
-  if (direct == DirectUse::kNone) return;
-  direct_memory_ = ShmDirectMemory::open(*group_, doorbell_, direct, no_direct_reason_);
+  if (config.direct == DirectUse::kNone) return;
+  direct_memory_ = ShmDirectMemory::open(*group_, doorbell_, config, direct_reach_);
   if (direct_memory_ == nullptr) return;
   doorbell_.heed(direct_memory_->moved_word());
   queue_.release_at_once();

@@ -73,7 +73,7 @@ class ShmTransport final : public Transport,
                            public ReliableDelivery,
                            public PeerEras {
  public:
-  explicit ShmTransport(std::unique_ptr<shm::ShmGroup> group, DirectUse direct = DirectUse::kNone);
+  ShmTransport(std::unique_ptr<shm::ShmGroup> group, const ShmConfig& config);
   ~ShmTransport() override;
 
   std::string_view name() const override { return "shm"; }
@@ -118,8 +118,9 @@ class ShmTransport final : public Transport,
   std::atomic<std::uint32_t>* unattended_word() const {
     return direct_memory_ != nullptr ? &direct_memory_->unattended_word() : nullptr;
   }
-  // Why there is no direct access although it was asked for; empty: there is, or nobody has asked.
-  const std::string& no_direct_reason() const { return no_direct_reason_; }
+  // What it reaches, where it was asked for. Without it, all of it is refused.
+  bool has_direct_memory() const { return direct_memory_ != nullptr; }
+  const DirectReach& direct_reach() const { return direct_reach_; }
 
  private:
   struct alignas(shm::kCacheLine) Peer {
@@ -147,7 +148,7 @@ class ShmTransport final : public Transport,
   ShmDoorbell doorbell_;
   ShmRemoteMemory remote_memory_;
   std::unique_ptr<ShmDirectMemory> direct_memory_;  // null: none
-  std::string no_direct_reason_;
+  DirectReach direct_reach_;
   TransportLimits limits_;
   TransportCounters counters_;
 };

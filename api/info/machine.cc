@@ -13,6 +13,7 @@
 #include "api/wiring/modules.h"
 #include "api/wiring/thread_plan.h"
 #include "api/wiring/version.h"
+#include "control/base/heap_libraries.h"
 #include "dataplane/poller/machine_cores.h"
 #include "nic/udp/udp_adapters.h"
 #include "nic/udp/udp_transport.h"
@@ -29,6 +30,37 @@ TransportReport unknown(std::string name) {
   return report;
 }
 
+std::string first_line(const char* file) {
+  std::ifstream in(file);
+  std::string line;
+  return std::getline(in, line) ? line : std::string("unknown");
+}
+
+// Whether the two libraries are there that are preloaded for it.
+std::string direct_heap_note() {
+  bool found = false;
+  for (const std::string& folder : module_folders(library_path(), "")) {
+    found = found || access((folder + "/" + kHeapLibrary).c_str(), R_OK) == 0;
+  }
+  if (!found) return std::string("no; ") + kHeapLibrary + " is not installed";
+  void* const allocator = dlopen(kHeapAllocator, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+  if (allocator == nullptr) return std::string("no; ") + kHeapAllocator + " is not installed";
+  return "possible; huge pages (shmem_enabled): " + first_line("/sys/kernel/mm/transparent_hugepage/shmem_enabled");
+}
+
+// Static data and, where one is preloaded, the heap need nothing else.
+void report_direct(TransportReport& report) {
+  DirectReach reach;
+  const std::string refused = ShmDirectMemory::why_not(reach);
+  std::string& note = report.notes.emplace_back("direct access (OPENLAPI_DIRECT): ");
+  if (!refused.empty()) {
+    note += "no; " + refused;
+    return;
+  }
+  note += reach.no_promotion.empty() ? "possible" : "static data and the heap alone; " + reach.no_promotion;
+  report.notes.push_back("direct heap (lapirun --direct-heap): " + direct_heap_note());
+}
+
 TransportReport report_shm() {
   TransportReport report = unknown("shm");
   report.built = true;
@@ -38,8 +70,7 @@ TransportReport report_shm() {
   std::string refused;
   report.notes.push_back(probe_attach(refused) ? "large messages: one copy, by process_vm_readv"
                                                : "large messages: through slots only; " + refused);
-  report.notes.push_back(ShmDirectMemory::is_possible(refused) ? "direct access (OPENLAPI_DIRECT): possible"
-                                                               : "direct access (OPENLAPI_DIRECT): no; " + refused);
+  report_direct(report);
   return report;
 }
 
@@ -109,12 +140,6 @@ void add_limit(std::vector<Limit>& limits, int resource, const char* name, const
   rlimit limit{};
   if (getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) return;
   limits.push_back({name, limit_text(limit.rlim_cur) + " (hard " + limit_text(limit.rlim_max) + ")", meaning});
-}
-
-std::string first_line(const char* file) {
-  std::ifstream in(file);
-  std::string line;
-  return std::getline(in, line) ? line : std::string("unknown");
 }
 
 std::vector<Limit> report_limits() {

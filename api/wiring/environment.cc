@@ -12,6 +12,7 @@
 #include "api/wiring/module_settings.h"
 #include "api/wiring/setting_row.h"
 #include "dataplane/base/whole_number.h"
+#include "shm/direct/heap/preloaded_heap.h"
 
 namespace openlapi {
 namespace {
@@ -75,6 +76,12 @@ bool store_instances(std::string_view text, Settings& settings) {
   const auto count = whole_number(text, 1, Settings::kMaxInstances);
   settings.instances = count.value_or(Settings::kMaxInstances);
   return true;
+}
+
+bool store_direct_heap(std::string_view text, Settings& settings) {
+  const auto bytes = direct::heap_size_of(text);
+  if (bytes) settings.direct_heap = *bytes != 0;
+  return bytes.has_value();
 }
 
 // ---- words ----
@@ -259,6 +266,11 @@ std::vector<SettingRow> path_rows() {
                                                               "whether puts, gets and read-modify-writes between tasks "
                                                               "of one node reach memory by loads and stores, without "
                                                               "a message: not at all, gets alone, or all that can"),
+      {"OPENLAPI_DIRECT_HEAP", "word", "no, yes, or a number of bytes from 64M to 4T, which may end in K, M, G or T",
+       "no",
+       "whether neighbours reach the heap from the first allocation on, with a preloaded allocator (lapirun "
+       "--direct-heap), and in how many bytes of addresses; yes: 1T",
+       FailureKind::setting, store_direct_heap},
       word_row<&Settings::packet_authentication, kPacketAuthentications, Case::kEither>(
           "OPENLAPI_PACKET_AUTH", FailureKind::setting,
           "whether every packet over " + networks_with_tags() +

@@ -60,13 +60,14 @@ struct Settings {
 
   MessageApi message_api = MessageApi::kUnset;
   CommunicationLibrary library = CommunicationLibrary::kIp;
-  std::string device;                // empty: any; see names_aix_device()
-  std::vector<std::string> modules = usual_modules();  // of user space mode, the preferred one first
-  std::string library_folder;        // of the modules; empty: beside the library
+  std::string device;                                                // empty: any; see names_aix_device()
+  std::vector<std::string> modules = usual_modules();                // of user space mode, the preferred one first
+  std::string library_folder;                                        // of the modules; empty: beside the library
   std::map<std::string, std::string, std::less<>> module_variables;  // what modules' own say; words in lower case
-  int instances = 0;           // 0: not asked for
+  int instances = 0;                                                 // 0: not asked for
   SharedMemoryUse shared_memory = SharedMemoryUse::kByLauncher;
   DirectUse direct = DirectUse::kNone;
+  bool direct_heap = false;  // the preloaded library reads the variable itself
   PacketAuthentication packet_authentication = PacketAuthentication::kByNetwork;
 
   // For a standalone job; a launcher's information takes precedence. control/client/bootstrap.h reads these itself.

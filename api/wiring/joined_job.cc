@@ -4,6 +4,7 @@
 
 #include "api/wiring/mistyped_variables.h"
 #include "api/wiring/mpi_library.h"
+#include "shm/shm_direct_memory.h"
 
 namespace openlapi {
 
@@ -23,7 +24,10 @@ std::optional<SecretPlace> secret_place(const Settings& settings) {
 bool find_bootstrap(const Settings& settings, JoinedJob& job, OpenFailure& failure) {
   if (job.has_launcher) return true;
   std::string reason;
+  const bool counts = settings.direct != DirectUse::kNone;
+  const std::uint32_t before = counts ? ShmDirectMemory::count_threads() : 0;
   job.bootstrap = open_pmix_bootstrap(reason);
+  job.threads = counts ? ShmDirectMemory::count_threads() - before : 0;
   job.has_launcher = job.bootstrap != nullptr;
   if (job.has_launcher) return true;
   if (settings.message_api == MessageApi::kUnset) {

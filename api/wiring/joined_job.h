@@ -20,6 +20,7 @@ struct JoinedJob {
   std::shared_ptr<Bootstrap> bootstrap;
   bool has_launcher = false;  // the bootstrap tells who is near, and brings what tasks publish
   // So far:
+  std::uint32_t threads = 0;  // that finding the bootstrap has started
   bool cookie_known = false;
   bool libraries_compared = false;
   std::optional<std::vector<std::string>> unknown_variables{};           // not set: nobody has looked

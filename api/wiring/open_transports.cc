@@ -117,8 +117,9 @@ bool Opening::exchange(const char* what_fails) {
 
 bool Opening::share_memory() {
   OpenSharedMemory opened;
-  if (!open_shared_memory({settings_, bootstrap(), request_.instance, generation_, job_.acquaintances, request_.tell},
-                          opened, failure_)) {
+  if (!open_shared_memory(
+          {settings_, bootstrap(), request_.instance, generation_, job_.acquaintances, job_.threads, request_.tell},
+          opened, failure_)) {
     return false;
   }
   if (opened.transport == nullptr) return true;

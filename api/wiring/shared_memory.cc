@@ -40,6 +40,7 @@ ShmConfig config_of(const SharedMemoryRequest& request) {
   config.version = wire_version();
   config.acquaintances = &request.acquaintances;
   config.direct = request.settings.direct;
+  config.alone = config.direct != DirectUse::kNone && ShmDirectMemory::count_threads() == request.library_threads + 1;
   config.tasks_stay_processes = request.bootstrap.can_exchange();
   return config;
 }
@@ -56,11 +57,38 @@ void say_that_the_network_serves(const Bootstrap& bootstrap, const ShmSetupError
                    : "");
 }
 
+// What neighbours reach, and why not the rest.
+std::string describe(const DirectReach& reach, bool wants_heap) {
+  std::string reached, missing;
+  const auto add = [&](const char* what, const std::string& refusal) {
+    std::string& list = refusal.empty() ? reached : missing;
+    list += (list.empty()      ? ""
+             : refusal.empty() ? ", "
+                               : "; ") +
+            std::string(what) + (refusal.empty() ? "" : " (" + refusal + ")");
+  };
+  if (wants_heap || reach.no_heap.empty()) add("the heap", reach.no_heap);
+  add("static data", reach.no_data);
+  add("what is asked for often", reach.no_promotion);
+  return "neighbours reach memory directly: " + (reached.empty() ? "nothing" : reached) +
+         (missing.empty() ? "" : "; not " + missing);
+}
+
+// Who has asked for a heap and does not get it is told once on a node.
 void say_whether_direct(const SharedMemoryRequest& request, const ShmTransport& group) {
-  if (request.settings.direct == DirectUse::kNone || request.settings.info_level < kLevelInformation) return;
-  const std::string& reason = group.no_direct_reason();
-  std::fprintf(stderr, "openlapi: task %u: %s (OPENLAPI_DIRECT)\n", request.bootstrap.task(),
-               reason.empty() ? "neighbours reach memory directly" : ("no direct access: " + reason).c_str());
+  const Settings& settings = request.settings;
+  if (settings.direct == DirectUse::kNone) return;
+  const DirectReach& reach = group.direct_reach();
+  const std::uint32_t task = request.bootstrap.task();
+  const bool lacks_heap = settings.direct_heap && !reach.no_heap.empty();
+  if (settings.info_level >= kLevelInformation) {
+    std::fprintf(stderr, "openlapi: task %u: %s (OPENLAPI_DIRECT)\n", task,
+                 group.has_direct_memory() ? describe(reach, settings.direct_heap).c_str()
+                                           : ("no direct access: " + reach.no_promotion).c_str());
+  } else if (lacks_heap && task == request.bootstrap.local_tasks().front()) {
+    std::fprintf(stderr, "openlapi: task %u: the heap is not reached directly: %s (OPENLAPI_DIRECT_HEAP)\n", task,
+                 reach.no_heap.c_str());
+  }
 }
 
 // Whether the context can do without it.

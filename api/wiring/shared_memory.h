@@ -22,6 +22,7 @@ struct SharedMemoryRequest {
   std::uint32_t instance;    // of the context in its task, 1 to 16
   std::uint32_t generation;  // times this instance was opened before
   shm::Acquaintances& acquaintances;
+  std::uint32_t library_threads;  // in the process, not the program's
   TellNotice tell;
 };
 

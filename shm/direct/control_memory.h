@@ -16,7 +16,7 @@
 namespace openlapi::direct {
 
 inline constexpr std::uint32_t kMostEntries = 2048;
-inline constexpr std::uint64_t kControlMagic = 0x6c617069'64697233;  // "lapidir3"
+inline constexpr std::uint64_t kControlMagic = 0x6c617069'64697234;  // "lapidir4"
 
 // The addresses [begin, end) of the owner are at `offset` of its file. Written by the owner. What an accessor reads
 // while the generation changes may be of two entries.
@@ -53,6 +53,8 @@ struct ControlHeader {
   std::atomic<std::uint64_t> additions;         // to the table, since the beginning
   std::atomic<std::int32_t> file_descriptor;    // the owner's, of that file
   std::atomic<std::uint32_t> counters_private;  // 1: the owner moves its counters itself
+  // The file has the owner's heap: so many bytes from kHeapPlace on. 0: it has not.
+  std::atomic<std::uint64_t> heap_size;
   // 1: an accessor has moved a counter of the owner's, who has not looked yet. Accessors change 0 to 1, the owner 1 to
   // 0.
   alignas(shm::kLinePair) std::atomic<std::uint32_t> counters_moved;

@@ -11,12 +11,6 @@
 #include <utility>
 
 namespace openlapi::direct {
-namespace {
-
-constexpr int kFileSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-
-}  // namespace
-
 DirectFile DirectFile::create(std::string& error) {
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < kFileSize) {  // beyond it, SIGXFSZ ends the process
@@ -31,6 +25,14 @@ DirectFile DirectFile::create(std::string& error) {
     error = std::string("no memory file for direct access: ") + std::strerror(errno);
     return {};
   }
+  return file;
+}
+
+DirectFile DirectFile::adopt(int descriptor, std::uint64_t next_place, std::string& error) {
+  DirectFile file;
+  file.file_.reset(fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
+  file.next_ = next_place;
+  if (!file.valid()) error = std::string("no descriptor for direct access: ") + std::strerror(errno);
   return file;
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "shm/direct/heap/preloaded_heap.h"
+
 namespace openlapi::direct {
 
 NeighbourMemory::NeighbourMemory(ControlMemory control, std::uint32_t accessor)
@@ -14,7 +16,7 @@ NeighbourMemory::~NeighbourMemory() { forget(); }
 
 void NeighbourMemory::forget() {
   places_.fill(Place{});
-  for (const auto& [region, bytes] : windows_) munmap(bytes, kRegion);
+  for (const auto& [begin, window] : windows_) munmap(window.bytes, window.size);
   windows_.clear();
 }
 
@@ -28,22 +30,29 @@ bool NeighbourMemory::use_file(std::uint64_t number, FileDescriptor descriptor, 
   forget();
   file_ = std::move(file);
   file_number_ = number;
+  heap_size_ = std::min(control_.header().heap_size.load(), kHeapPlace);
   return true;
 }
 
-// The window on a region of the file. Null: it cannot be mapped.
-std::byte* NeighbourMemory::window(std::uint64_t region) {
-  if (const auto known = windows_.find(region); known != windows_.end()) return known->second;
+// Of the window that shows this place of the file.
+std::uint64_t NeighbourMemory::window_size(std::uint64_t offset) const {
+  return offset >= kHeapPlace && offset - kHeapPlace < heap_size_ ? kHeapWindow : kRegion;
+}
+
+// Null: it cannot be mapped.
+std::byte* NeighbourMemory::window(std::uint64_t begin, std::uint64_t size) {
+  if (const auto known = windows_.find(begin); known != windows_.end()) return known->second.bytes;
   if (windows_.size() == kMostWindows) {
     if (entrance_.is_inside()) return nullptr;
     forget();
   }
-  void* const bytes = mmap(nullptr, kRegion, PROT_READ | PROT_WRITE, MAP_SHARED, file_.descriptor(),
-                           static_cast<off_t>(region * kRegion));
+  void* const bytes =
+      mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file_.descriptor(), static_cast<off_t>(begin));
   if (bytes == MAP_FAILED) return nullptr;
-  madvise(bytes, kRegion, MADV_DONTFORK);
-  madvise(bytes, kRegion, MADV_DONTDUMP);
-  return windows_[region] = static_cast<std::byte*>(bytes);
+  madvise(bytes, size, MADV_DONTFORK);
+  madvise(bytes, size, MADV_DONTDUMP);
+  windows_[begin] = {static_cast<std::byte*>(bytes), size};
+  return static_cast<std::byte*>(bytes);
 }
 
 // What the table says of these bytes, as far as it can be. It is true if the generation is the same before and after.
@@ -80,13 +89,13 @@ bool NeighbourMemory::learn(std::uint64_t address, std::uint64_t length) {
   std::atomic_thread_fence(std::memory_order_acquire);
   if (now.load(std::memory_order_relaxed) != generation) return false;
   // Of the range, what is in one window.
-  const std::uint64_t at = offset + (address - begin), region = at / kRegion;
-  const std::uint64_t from = std::max(offset, region * kRegion);
-  const std::uint64_t to = std::min(offset + (end - begin), (region + 1) * kRegion);
+  const std::uint64_t at = offset + (address - begin), size = window_size(at), region = at / size * size;
+  const std::uint64_t from = std::max(offset, region);
+  const std::uint64_t to = std::min(offset + (end - begin), region + size);
   if (length > to - at) return false;
-  std::byte* const bytes = window(region);
+  std::byte* const bytes = window(region, size);
   if (bytes == nullptr) return false;
-  places_[place_number(address)] = {generation, begin + (from - offset), to - from, bytes + from % kRegion};
+  places_[place_number(address)] = {generation, begin + (from - offset), to - from, bytes + (from - region)};
   return true;
 }
 

@@ -79,18 +79,26 @@ class NeighbourMemory {
   static constexpr unsigned kChunkBits = 16;
   static constexpr std::size_t kPlaces = 4096;
   static constexpr std::size_t kMostWindows = 4096;
+  // Of a heap, which is in one piece: few windows show all of it.
+  static constexpr std::uint64_t kHeapWindow = std::uint64_t{1} << 30;
 
   static std::size_t place_number(std::uint64_t address) { return chunk_of(address) & (kPlaces - 1); }
   bool read_entry(std::uint64_t address, std::uint64_t length, std::uint64_t& begin, std::uint64_t& end,
                   std::uint64_t& offset) const;
-  std::byte* window(std::uint64_t region);
+  struct Window {
+    std::byte* bytes;
+    std::uint64_t size;
+  };
+  std::uint64_t window_size(std::uint64_t offset) const;
+  std::byte* window(std::uint64_t begin, std::uint64_t size);
   void forget();
 
   ControlMemory control_;
   Entrance entrance_;
   DirectFile file_;
-  std::uint64_t file_number_ = UINT64_MAX;                 // none yet
-  std::unordered_map<std::uint64_t, std::byte*> windows_;  // by region of the file
+  std::uint64_t file_number_ = UINT64_MAX;             // none yet
+  std::uint64_t heap_size_ = 0;                        // that it has
+  std::unordered_map<std::uint64_t, Window> windows_;  // by where they begin in the file
   std::array<Place, kPlaces> places_;
   std::array<Missing, kMissing> missing_;
 };

@@ -11,6 +11,7 @@
 
 #include "dataplane/base/cancellation.h"
 #include "dataplane/base/signals_off.h"
+#include "shm/direct/data_segments.h"
 #include "shm/direct/mapping_in_place.h"
 
 namespace openlapi::direct {
@@ -34,9 +35,11 @@ AddressRange stack_of(const AddressRange& own, std::uint32_t thread) {
 
 OpenMemory* OpenMemory::the_one = nullptr;
 std::mutex OpenMemory::coming_and_going;
+std::uint64_t OpenMemory::next_place_beside_heap = 2 * kHeapPlace;
 
-OpenMemory::OpenMemory(const AddressRange& own, ControlMemory control, DirectFile file)
+OpenMemory::OpenMemory(const AddressRange& own, const Plan& plan, ControlMemory control, DirectFile file)
     : own_(own),
+      plan_(plan),
       control_(std::move(control)),
       file_(std::move(file)),
       gate_(control_),
@@ -45,9 +48,17 @@ OpenMemory::OpenMemory(const AddressRange& own, ControlMemory control, DirectFil
       promoter_(file_, table_, gate_, {kept_, mappings_, most_mappings()}, monitor_.events()) {
   kept_.add(own.begin, own.end);
   control_.header().file_descriptor.store(file_.descriptor());
+  if (plan_.heap != nullptr) open_heap();
 }
 
-OpenMemory::Pointer OpenMemory::start(std::uint32_t accessors, std::string& reason) {
+// All of its window, also what of it the program has not asked for yet.
+void OpenMemory::open_heap() {
+  const auto lock = table_.lock();
+  table_.add({plan_.heap->begin, plan_.heap->end, kHeapPlace});
+  control_.header().heap_size.store(plan_.heap->end - plan_.heap->begin);
+}
+
+OpenMemory::Pointer OpenMemory::start(const Plan& plan, std::string& reason) {
   static const int handlers = pthread_atfork(before_fork, after_fork, in_child);
   if (handlers != 0) {
     reason = std::string("no handlers of fork: ") + std::strerror(handlers);
@@ -56,7 +67,7 @@ OpenMemory::Pointer OpenMemory::start(std::uint32_t accessors, std::string& reas
   const CancellationOff not_cancelled;
   const SignalsOff no_signals;
   const std::lock_guard no_fork(coming_and_going);
-  if (!make(accessors, reason)) return nullptr;
+  if (!make(plan, reason)) return nullptr;
   if (!the_one->start_threads(reason)) {
     end();
     return nullptr;
@@ -65,16 +76,21 @@ OpenMemory::Pointer OpenMemory::start(std::uint32_t accessors, std::string& reas
   return Pointer(the_one);
 }
 
-bool OpenMemory::make(std::uint32_t accessors, std::string& reason) {
+DirectFile OpenMemory::make_file(const Plan& plan, std::string& reason) {
+  return plan.heap == nullptr ? DirectFile::create(reason)
+                              : DirectFile::adopt(plan.heap->file, next_place_beside_heap, reason);
+}
+
+bool OpenMemory::make(const Plan& plan, std::string& reason) {
   const auto refuse = [&](const char* what, int error) {
     reason = std::string(what) + ": " + std::strerror(error);
     return false;
   };
   if (the_one != nullptr) return refuse("direct access of this process", EBUSY);
   if (sysconf(_SC_PAGESIZE) != static_cast<long>(shm::kPage)) return refuse("pages are not of 4 KiB", ENOTSUP);
-  ControlMemory control = ControlMemory::create(accessors, reason);
+  ControlMemory control = ControlMemory::create(plan.accessors, reason);
   if (!control.valid()) return false;
-  DirectFile file = DirectFile::create(reason);
+  DirectFile file = make_file(plan, reason);
   if (!file.valid()) return false;
   void* const own = mmap(nullptr, own_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (own == MAP_FAILED) return refuse("no memory for direct access", errno);
@@ -83,7 +99,7 @@ bool OpenMemory::make(std::uint32_t accessors, std::string& reason) {
   for (std::uint32_t thread = 0; thread < kOwnThreads; ++thread) {
     mprotect(pointer_to(stack_of(range, thread).begin - shm::kPage), shm::kPage, PROT_NONE);
   }
-  the_one = new (own) OpenMemory(range, std::move(control), std::move(file));
+  the_one = new (own) OpenMemory(range, plan, std::move(control), std::move(file));
   return true;
 }
 
@@ -96,13 +112,15 @@ bool OpenMemory::start_threads(std::string& reason) {
     reason = std::string("/proc/self/maps cannot be read: ") + std::strerror(errno);
     return false;
   }
+  if (!plan_.promotes) return true;
   if (!promoter_.start(reason) || !monitor_.start(stack_of(own_, 0), reason)) return false;
   if (thread_.start(stack_of(own_, 1), "lapi-promotion", body, this)) return true;
   reason = std::string("no thread to promote memory: ") + std::strerror(errno);
   return false;
 }
 
-// Promoted memory becomes private before its events go unread.
+// Promoted memory becomes private before its events go unread. The heap stays in its file for the next one, unless
+// somebody may still store there.
 OpenMemory::~OpenMemory() {
   {
     const std::lock_guard guard(mutex_);
@@ -123,6 +141,7 @@ void OpenMemory::Stop::operator()(OpenMemory* memory) const {
 
 void OpenMemory::end() {
   const AddressRange own = the_one->own_;
+  if (the_one->has_heap()) next_place_beside_heap = the_one->file_.next_place();
   the_one->~OpenMemory();
   the_one = nullptr;
   munmap(pointer_to(own.begin), own.end - own.begin);
@@ -143,6 +162,7 @@ Refusal OpenMemory::promote(std::uint64_t address) {
   const CancellationOff not_cancelled;
   const SignalsOff no_signals;
   const std::lock_guard one_at_a_time(promoting_);
+  if (!plan_.promotes) return Refusal::kNever;
   if (!promotes_anytime() && count_threads() != kOwnThreads + 1) return Refusal::kOtherThreads;
   if (address == 0) return Refusal::kNotMapped;
   if (!file_.valid()) begin_new_file();
@@ -160,10 +180,24 @@ bool OpenMemory::is_open(std::uint64_t address) {
   return table_.has(address);
 }
 
-Refusal OpenMemory::promote_data_segment() {
+Refusal OpenMemory::promote_data_segments() {
   const CancellationOff not_cancelled;
+  const SignalsOff no_signals;
   const std::lock_guard one_at_a_time(promoting_);
-  return promoter_.promote_data_segment();
+  return promoter_.promote_data_segments(data_segments());
+}
+
+void OpenMemory::make_private(const Mapping& mapping, Bytes bytes) {
+  const bool is_heap = plan_.heap != nullptr && mapping.offset >= kHeapPlace && mapping.offset < 2 * kHeapPlace;
+  if (is_heap) return;  // its own library knows about it
+  const AddressRange range = {mapping.begin, mapping.end};
+  const int rights = rights_of(mapping);
+  if (plan_.promotes) monitor_.events().unwatch(range.begin, range.end);
+  if (bytes == Bytes::kOfFile) {
+    map_in_place(range, rights, MAP_PRIVATE, file_.descriptor(), mapping.offset);
+  } else {
+    copy_in_place(range, rights, file_.descriptor(), mapping.offset);
+  }
 }
 
 // The gate is closed. Nothing is copied where nobody has the file's bytes any more, and children of a fork have it as
@@ -171,16 +205,8 @@ Refusal OpenMemory::promote_data_segment() {
 void OpenMemory::take_back(Bytes bytes) {
   const auto lock = table_.lock();
   if (!file_.valid()) return;
-  each_mapping_of(file_.descriptor(), mappings_, [&](const Mapping& mapping) {
-    const AddressRange range = {mapping.begin, mapping.end};
-    const int rights = rights_of(mapping);
-    monitor_.events().unwatch(range.begin, range.end);
-    if (bytes == Bytes::kOfFile) {
-      map_in_place(range, rights, MAP_PRIVATE, file_.descriptor(), mapping.offset);
-    } else {
-      copy_in_place(range, rights, file_.descriptor(), mapping.offset);
-    }
-  });
+  each_mapping_of(file_.descriptor(), mappings_, [&](const Mapping& mapping) { make_private(mapping, bytes); });
+  if (plan_.heap != nullptr && bytes == Bytes::kCopied) plan_.heap->make_private(true);
   table_.drop(0, UINT64_MAX, [](std::uint64_t, std::uint64_t) {});
 }
 
@@ -210,6 +236,7 @@ void OpenMemory::begin_new_file() {
   std::string reason;
   file_ = DirectFile();
   file_ = DirectFile::create(reason);
+  control_.header().heap_size.store(0);
   control_.header().file_descriptor.store(file_.descriptor());
   control_.header().file.fetch_add(1);
   if (file_.valid()) gate_.open();
@@ -229,6 +256,7 @@ void OpenMemory::prepare_child() {
   if (!file_.valid()) return;
   gate_.close();
   take_back(Bytes::kOfFile);
+  if (plan_.heap != nullptr) plan_.heap->make_private(false);
 }
 
 void OpenMemory::after_fork() {

@@ -15,6 +15,7 @@
 
 #include "shm/direct/change_monitor.h"
 #include "shm/direct/control_memory.h"
+#include "shm/direct/heap/preloaded_heap.h"
 #include "shm/direct/promotion.h"
 
 namespace openlapi::direct {
@@ -26,8 +27,14 @@ class OpenMemory {
   };
   using Pointer = std::unique_ptr<OpenMemory, Stop>;
 
-  // With room for so many accessors; the gate is open. Null: `reason` says why there is none.
-  static Pointer start(std::uint32_t accessors, std::string& reason);
+  struct Plan {
+    std::uint32_t accessors;              // there is room for so many
+    bool promotes = true;                 // else only static data are opened, and the heap
+    const PreloadedHeap* heap = nullptr;  // opened from the beginning, if it is shared
+  };
+  // The gate is open. Null: `reason` says why there is none.
+  static Pointer start(const Plan& plan, std::string& reason);
+  static Pointer start(std::uint32_t accessors, std::string& reason) { return start({.accessors = accessors}, reason); }
 
   // What neighbours need. The file is another one after each fork (ControlHeader::file).
   const ControlMemory& control() const { return control_; }
@@ -48,6 +55,8 @@ class OpenMemory {
 
   // Whether memory can be promoted beside running threads. If not, only while the caller is the only one.
   bool promotes_anytime() const { return promoter_.stops_system_calls(); }
+  // Whether it is in the table. It is not after a fork.
+  bool has_heap() const { return control_.header().heap_size.load() != 0; }
 
   // Whether it is promoted. After a fork, and wherever memory is moved out of the file, nothing is.
   bool is_open(std::uint64_t address);
@@ -56,18 +65,21 @@ class OpenMemory {
   // meanwhile.
   Refusal promote(std::uint64_t address);
 
-  // While the caller is the only thread that writes there. Locks (mlock) of it are lost.
-  Refusal promote_data_segment();
+  // Static data, while the caller is the only thread that writes there. The first refusal; the others are open.
+  Refusal promote_data_segments();
 
  private:
-  OpenMemory(const AddressRange& own, ControlMemory control, DirectFile file);
+  OpenMemory(const AddressRange& own, const Plan& plan, ControlMemory control, DirectFile file);
   ~OpenMemory();
-  static bool make(std::uint32_t accessors, std::string& reason);
+  static DirectFile make_file(const Plan& plan, std::string& reason);
+  static bool make(const Plan& plan, std::string& reason);
   static void end();
   bool start_threads(std::string& reason);
   void run_promotions();
+  void open_heap();
   enum class Bytes : std::uint8_t { kOfFile, kCopied };
   void take_back(Bytes bytes);
+  void make_private(const Mapping& mapping, Bytes bytes);
   void give_up_file(std::uint32_t accessor);
   void begin_new_file();
   void prepare_child();
@@ -79,8 +91,11 @@ class OpenMemory {
   // Held while the one comes or goes, and across a fork: no child finds half of it.
   static std::mutex coming_and_going;
   static OpenMemory* the_one;  // null: none, or this is a child of a fork
+  // In the heap's file, which outlives the one.
+  static std::uint64_t next_place_beside_heap;
 
   const AddressRange own_;
+  const Plan plan_;
   KeptRanges kept_;
   MappingList mappings_ = MappingList::open();
   ControlMemory control_;

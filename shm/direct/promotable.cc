@@ -131,16 +131,22 @@ Refusal refuse_range(std::uint64_t address, const Mapping& mapping, const KeptRa
   if (!each_thread([&](pid_t thread) { return !(waits = waits_for_futex(thread, range)); }) || waits) {
     return Refusal::kFutex;
   }
-  if (is_locked(range)) return Refusal::kLocked;
-  return has_pinned_memory() ? Refusal::kPinned : Refusal::kNone;
+  return refuse_use(range);
 }
 
 }  // namespace
+
+Refusal refuse_use(const AddressRange& range) {
+  if (is_locked(range)) return Refusal::kLocked;
+  return has_pinned_memory() ? Refusal::kPinned : Refusal::kNone;
+}
 
 std::string_view text_of(Refusal refusal) {
   switch (refusal) {
     case Refusal::kNone:
       return "it is not refused";
+    case Refusal::kNever:
+      return "nothing is promoted in this process";
     case Refusal::kOtherThreads:
       return "other threads run, whose system calls would fail";
     case Refusal::kNotMapped:
@@ -157,6 +163,8 @@ std::string_view text_of(Refusal refusal) {
       return "an adapter uses memory of the process";
     case Refusal::kNoRoom:
       return "there is no room in the table or the file";
+    case Refusal::kTooMuch:
+      return "it is more than can be copied at once";
     case Refusal::kMappings:
       return "the process has half of the mappings that vm.max_map_count allows";
     case Refusal::kChanged:

@@ -12,6 +12,7 @@ namespace openlapi::direct {
 
 enum class Refusal : std::uint8_t {
   kNone,
+  kNever,         // nothing is promoted in this process
   kOtherThreads,  // they run, and userfaultfd does not stop what their system calls write
   kNotMapped,     // or the list of mappings cannot be read
   kOtherKind,     // shared, of a file, executable, or not writable
@@ -20,6 +21,7 @@ enum class Refusal : std::uint8_t {
   kLocked,        // against being swapped out: the file would not be
   kPinned,        // an adapter uses memory of the process
   kNoRoom,        // in the table or the file
+  kTooMuch,       // to be copied while the program waits
   kMappings,      // the process has so many that it needs the rest itself
   kChanged,       // the program has changed the mapping meanwhile
   kSystem,        // the kernel refused a step
@@ -58,6 +60,9 @@ struct ProcessView {
 // that may be promoted now. Nothing: `refusal` says why.
 std::optional<AddressRange> promotable_range(std::uint64_t address, std::uint64_t chunk, const ProcessView& process,
                                              Refusal& refusal);
+
+// Whether somebody counts on the pages that the memory has: it is locked, or an adapter uses memory of the process.
+Refusal refuse_use(const AddressRange& range);
 
 // Of the mappings that the kernel allows a process (vm.max_map_count), those up to which memory is promoted: a chunk
 // takes two more, and at the limit the program's own mmap() and free() fail.

@@ -5,11 +5,9 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -21,28 +19,8 @@ namespace {
 
 constexpr std::uint64_t kChunk = 64 << 10;
 constexpr std::uint64_t kWriteProtectUnpopulated = 1 << 13;  // UFFD_FEATURE_WP_UNPOPULATED, since Linux 6.4
-constexpr std::uint64_t kPresent = std::uint64_t{1} << 63;   // of pagemap
-
-// Not by pwrite(): sanitizers that the program was built with would look at what is poisoned in its memory.
-bool write_whole(int file, std::uint64_t from, std::uint64_t length, std::uint64_t offset) {
-  while (length > 0) {
-    const long count = syscall(SYS_pwrite64, file, from, length, offset);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    const auto written = static_cast<std::uint64_t>(count);
-    from += written, offset += written, length -= written;
-  }
-  return true;
-}
-
-// One page. It is read by the kernel, for the program may unmap it at any time.
-bool write_unless_zero(int file, std::uint64_t from, std::uint64_t offset) {
-  alignas(8) std::array<char, shm::kPage> page;
-  const iovec here = {page.data(), page.size()}, there = {pointer_to(from), page.size()};
-  if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) != static_cast<ssize_t>(page.size())) return false;
-  const bool is_zero = page[0] == 0 && std::memcmp(page.data(), page.data() + 1, page.size() - 1) == 0;
-  return is_zero || write_whole(file, reinterpret_cast<std::uintptr_t>(page.data()), page.size(), offset);
-}
+// LAPI_Init may take 3 ms longer for static data: so many pages of them are copied, at about a microsecond each.
+constexpr std::uint64_t kMostDataPages = 1024;
 
 }  // namespace
 
@@ -51,37 +29,12 @@ Promoter::Promoter(DirectFile& file, AddressTable& table, Gate& gate, const Proc
     : file_(file), table_(table), gate_(gate), process_(process), events_(events) {}
 
 bool Promoter::start(std::string& reason) {
-  page_map_.reset(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
-  if (!page_map_.is_open()) {
+  if (!page_map_.open()) {
     reason = std::string("/proc/self/pagemap cannot be read: ") + std::strerror(errno);
     return false;
   }
   fault_ = Userfault::open(UFFD_FEATURE_PAGEFAULT_FLAG_WP | kWriteProtectUnpopulated, reason);
   return fault_.is_open();
-}
-
-// What is not present may be swapped out, in the file of before a fork, or nowhere: then it is zero on both sides.
-bool Promoter::copy(const AddressRange& range, std::uint64_t offset) const {
-  std::array<std::uint64_t, 64> states;
-  for (std::uint64_t at = range.begin; at < range.end;) {
-    const std::uint64_t pages = std::min<std::uint64_t>((range.end - at) / shm::kPage, states.size());
-    const ssize_t wanted = static_cast<ssize_t>(pages * sizeof states[0]);
-    const auto place = static_cast<off_t>(at / shm::kPage * sizeof states[0]);
-    if (pread(page_map_.get(), states.data(), static_cast<std::size_t>(wanted), place) != wanted) return false;
-    for (std::uint64_t page = 0; page < pages;) {
-      const std::uint64_t from = at + page * shm::kPage, to = offset + (from - range.begin);
-      std::uint64_t present = 0;
-      while (page + present < pages && (states[page + present] & kPresent) != 0) ++present;
-      if (present == 0) {
-        if (!write_unless_zero(file_.descriptor(), from, to)) return false;
-      } else if (!write_whole(file_.descriptor(), from, present * shm::kPage, to)) {
-        return false;
-      }
-      page += std::max<std::uint64_t>(present, 1);
-    }
-    at += pages * shm::kPage;
-  }
-  return true;
 }
 
 // Whether exactly this is mapped there.
@@ -109,7 +62,7 @@ bool Promoter::find_in_file(std::uint64_t address, AddressRange& range, std::uin
 
 // The last look at whether it is still the memory that was protected is one call before it is replaced.
 Refusal Promoter::replace(const AddressRange& range, std::uint64_t offset) {
-  if (!copy(range, offset)) return Refusal::kSystem;
+  if (!page_map_.copy(range, false, file_.descriptor(), offset)) return Refusal::kSystem;
   if (!fault_.protect(range.begin, range.end)) return Refusal::kChanged;
   const bool mapped = map_in_place(range, PROT_READ | PROT_WRITE, MAP_SHARED, file_.descriptor(), offset);
   return mapped ? Refusal::kNone : Refusal::kSystem;
@@ -121,7 +74,7 @@ Refusal Promoter::publish(const AddressRange& range, std::uint64_t offset) {
   madvise(pointer_to(range.begin), range.end - range.begin, MADV_DONTFORK);
   if (range.end - range.begin >= kRegion) madvise(pointer_to(range.begin), range.end - range.begin, MADV_HUGEPAGE);
   const auto lock = table_.lock();
-  if (!events_.watch(range.begin, range.end)) return Refusal::kSystem;
+  if (events_.is_open() && !events_.watch(range.begin, range.end)) return Refusal::kSystem;
   if (!is_at(range, offset)) return Refusal::kChanged;
   return table_.add({range.begin, range.end, offset}) ? Refusal::kNone : Refusal::kNoRoom;
 }
@@ -167,29 +120,48 @@ Refusal Promoter::promote(std::uint64_t address) {
   return found ? move_to_file(*found) : refusal;
 }
 
-Refusal Promoter::promote_data_segment() {
-  struct stat program {};
-  if (stat("/proc/self/exe", &program) != 0) return Refusal::kSystem;
-  std::array<AddressRange, 4> segments;
-  std::size_t count = 0;
+// All of a file's memory, and what of other memory has ever been used.
+std::uint64_t Promoter::pages_to_copy(const DataMapping& data) const {
+  return data.anonymous ? page_map_.count_pages(data.range) : (data.range.end - data.range.begin) / shm::kPage;
+}
+
+Refusal Promoter::move_data(const DataMapping& data) {
+  if (const Refusal refusal = refuse_use(data.range); refusal != Refusal::kNone) return refusal;
+  if (!has_room()) return Refusal::kNoRoom;
+  const AddressRange& range = data.range;
+  const std::uint64_t offset = file_.place(range.begin, range.end);
+  if (offset == 0) return Refusal::kNoRoom;
+  const bool moved = page_map_.copy(range, data.anonymous, file_.descriptor(), offset) &&
+                     map_in_place(range, PROT_READ | PROT_WRITE, MAP_SHARED, file_.descriptor(), offset);
+  return moved ? publish(range, offset) : Refusal::kSystem;
+}
+
+// A segment's mappings are of the program's file, and behind it of no file, until they have been promoted once.
+std::vector<Promoter::DataMapping> Promoter::data_mappings(const std::vector<AddressRange>& segments) const {
+  std::vector<DataMapping> all;
   process_.mappings.each([&](const Mapping& mapping) {
-    const bool is_data = mapping.readable && mapping.writable && !mapping.executable && !mapping.shared &&
-                         mapping.inode == program.st_ino && mapping.device == program.st_dev;
-    if (is_data && count < segments.size()) segments[count++] = {mapping.begin, mapping.end};
+    if (!mapping.readable || !mapping.writable || mapping.executable || mapping.shared) return true;
+    for (const AddressRange& segment : segments) {
+      const AddressRange range{std::max(mapping.begin, segment.begin), std::min(mapping.end, segment.end)};
+      if (range.begin < range.end) all.push_back({range, mapping.inode == 0});
+    }
     return true;
   });
-  if (count == 0) return Refusal::kNotMapped;
-  for (std::size_t number = 0; number < count; ++number) {
-    const AddressRange& segment = segments[number];
-    const std::uint64_t offset = file_.place(segment.begin, segment.end);
-    if (offset == 0) return Refusal::kNoRoom;
-    if (!write_whole(file_.descriptor(), segment.begin, segment.end - segment.begin, offset) ||
-        !map_in_place(segment, PROT_READ | PROT_WRITE, MAP_SHARED, file_.descriptor(), offset)) {
-      return Refusal::kSystem;
-    }
-    if (const Refusal refusal = publish(segment, offset); refusal != Refusal::kNone) return refusal;
+  return all;
+}
+
+Refusal Promoter::promote_data_segments(const std::vector<AddressRange>& segments) {
+  if (!page_map_.open()) return Refusal::kSystem;
+  Refusal first = Refusal::kNone;
+  std::uint64_t pages = 0;
+  for (const DataMapping& data : data_mappings(segments)) {
+    const std::uint64_t more = pages_to_copy(data);
+    const bool fits = pages + more <= kMostDataPages;
+    const Refusal refusal = fits ? move_data(data) : Refusal::kTooMuch;
+    if (fits) pages += more;
+    if (first == Refusal::kNone) first = refusal;
   }
-  return Refusal::kNone;
+  return first;
 }
 
 }  // namespace openlapi::direct

@@ -7,10 +7,12 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "shm/direct/address_table.h"
 #include "shm/direct/direct_file.h"
 #include "shm/direct/gate.h"
+#include "shm/direct/page_copy.h"
 #include "shm/direct/promotable.h"
 #include "shm/direct/userfault.h"
 
@@ -28,22 +30,28 @@ class Promoter {
   // Opens the chunk around `address`. Fine, too, if it is open already.
   Refusal promote(std::uint64_t address);
 
-  // Opens the program's writable data segment. Only while no other thread runs that writes there: memory of a file
-  // cannot be protected.
-  Refusal promote_data_segment();
+  // Opens what of these segments of static data can be copied soon. Only while no other thread runs that writes there:
+  // memory of a file cannot be protected. Without start(), too: then nobody is to unmap them. The first refusal.
+  Refusal promote_data_segments(const std::vector<AddressRange>& segments);
 
   // For a child of a fork: closes the descriptors.
   void close() {
     fault_.close();
-    page_map_.reset();
+    page_map_.close();
   }
 
  private:
+  struct DataMapping {
+    AddressRange range;
+    bool anonymous;
+  };
+  std::vector<DataMapping> data_mappings(const std::vector<AddressRange>& segments) const;
+  std::uint64_t pages_to_copy(const DataMapping& data) const;
+  Refusal move_data(const DataMapping& data);
   bool has_room();
   Refusal move_to_file(const AddressRange& range);
   Refusal replace(const AddressRange& range, std::uint64_t offset);
   Refusal publish(const AddressRange& range, std::uint64_t offset);
-  bool copy(const AddressRange& range, std::uint64_t offset) const;
   bool is_at(const AddressRange& range, std::uint64_t offset) const;
   bool find_in_file(std::uint64_t address, AddressRange& range, std::uint64_t& offset) const;
 
@@ -53,7 +61,7 @@ class Promoter {
   const ProcessView process_;
   const Userfault& events_;
   Userfault fault_;  // of memory that is not promoted yet
-  FileDescriptor page_map_;
+  PageMap page_map_;
 };
 
 }  // namespace openlapi::direct

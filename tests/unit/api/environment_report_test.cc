@@ -37,6 +37,7 @@ TEST(EnvironmentReport, ListsEveryVariableOnce) {
                                        "OPENLAPI_ERROR_CHK",
                                        "OPENLAPI_EXPLAIN_FAULTS",
                                        "MP_INSTANCES",
+                                       "OPENLAPI_DIRECT_HEAP",
                                        "OPENLAPI_DIRECT",
                                        "OPENLAPI_DPDK_ADDRESS",
                                        "OPENLAPI_DPDK_ARGUMENTS",

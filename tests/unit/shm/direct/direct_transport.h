@@ -87,7 +87,7 @@ class DirectTransport : public testing::Test {
     std::string reason;
     ASSERT_TRUE(transport->add_peer(1 - self, transport->address_of(1 - self), reason)) << reason;
     DirectMemory* const memory = transport->capabilities().direct_memory;
-    ASSERT_NE(memory, nullptr) << transport->no_direct_reason();
+    ASSERT_NE(memory, nullptr) << transport->direct_reach().no_promotion;
     part(*transport, *memory);
   }
 };

@@ -44,7 +44,7 @@ TEST(OpenMemory, OpensTheDataSegment) {
   in_a_process(Beside::kNobody, [] {
     OpenedProcess process;
     EXPECT_EQ(process.promote(&in_data), Refusal::kOtherKind);
-    ASSERT_EQ(process.memory->promote_data_segment(), Refusal::kNone);
+    ASSERT_EQ(process.memory->promote_data_segments(), Refusal::kNone);
     EXPECT_TRUE(process.add(&in_data, 100));
     EXPECT_EQ(load(&in_data), 103u);
     process.memory.reset();

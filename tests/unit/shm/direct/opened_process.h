@@ -64,7 +64,7 @@ inline void in_a_process(Beside beside, const std::function<void()>& body) {
 
 class OpenedProcess {
  public:
-  OpenedProcess() : memory(OpenMemory::start(4, reason)) {
+  explicit OpenedProcess(const OpenMemory::Plan& plan = {.accessors = 4}) : memory(OpenMemory::start(plan, reason)) {
     EXPECT_TRUE(memory) << reason;
     if (memory) meet();
   }

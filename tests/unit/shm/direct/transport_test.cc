@@ -393,7 +393,7 @@ TEST_F(DirectTransport, IsNotThereUnasked) {
   ASSERT_NE(transport, nullptr);
   EXPECT_EQ(transport->capabilities().direct_memory, nullptr);
   EXPECT_NE(transport->capabilities().arrival_watch, nullptr);
-  EXPECT_TRUE(transport->no_direct_reason().empty());
+  EXPECT_FALSE(transport->has_direct_memory());
 }
 
 }  // namespace
