@@ -17,6 +17,7 @@ const char kBinToSettings[] = OPENLAPI_BIN_TO_SETTINGS;
 namespace {
 
 constexpr char kHelpersToBin[] = OPENLAPI_HELPERS_TO_BIN;
+constexpr char kBinToModules[] = OPENLAPI_BIN_TO_MODULES;
 
 // Empty: there is none.
 std::string real_folder(const std::string& path) {
@@ -76,6 +77,17 @@ std::string program_below(const std::string& prefix, const std::string& name) {
     if (access(path.c_str(), X_OK) == 0) return path;
   }
   return bin + "/" + name;
+}
+
+// In a build folder, too.
+std::string own_module(const std::string& name) {
+  const std::string own = own_folder();
+  if (own.empty()) return "";
+  for (const char* const way : {kBinToModules, "../openlapi"}) {
+    std::string path = real_folder(own + "/" + way) + "/" + name;
+    if (access(path.c_str(), R_OK) == 0) return path;
+  }
+  return "";
 }
 
 bool is_in_search_path(const std::string& name) {

@@ -28,6 +28,9 @@ std::string own_settings();
 // The path of a program that is installed below `prefix`; of one that is not: its path in bin.
 std::string program_below(const std::string& prefix, const std::string& name);
 
+// The path of a library of this installation that is loaded when it is asked for. Empty: it is not installed.
+std::string own_module(const std::string& name);
+
 // Whether a command of this name would be found.
 bool is_in_search_path(const std::string& name);
 

@@ -10,8 +10,11 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "control/base/heap_libraries.h"
 #include "control/base/host_name.h"
+#include "control/base/installed_programs.h"
 #include "control/base/standard_descriptors.h"
+#include "control/job/node/direct_heap.h"
 #include "control/job/options/batch_allocation.h"
 #include "control/job/options/command_line.h"
 #include "control/job/options/program_path.h"
@@ -88,6 +91,9 @@ int run(JobOptions options) {
   for (const std::string& variable : options.variables)
     if (!environment.apply(variable))
       return refuse(kExitUsage, "-x " + variable + ": not set here; use -x " + variable + "=VALUE to set it");
+  if (options.launcher == Launcher::kLapirun && !preload_heap(environment, own_module(kHeapLibrary))) {
+    refuse(0, std::string("the heap is not reached directly: ") + kHeapLibrary + " is not installed");
+  }
   if (options.standalone) {
     environment.set_default("LAPI_USE_SHM", "yes");
     environment.set_default("MP_MSG_API", "lapi");

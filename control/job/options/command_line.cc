@@ -54,6 +54,7 @@ struct Parsed {
   bool no_universe = false;
   bool no_wait = false;
   bool trusted_network = false;
+  bool direct_heap = false;
 };
 
 // CLI11's own checks let "nan" through, and do not put in quotes what they refuse.
@@ -94,6 +95,8 @@ void declare_job(CLI::App& app, Parsed& parsed) {
                "Universe: tasks go on by themselves when their node is cut off from lapirun");
   app.add_flag("--trusted-network", parsed.trusted_network,
                "Nobody else sees the network: packets without tags (-x OPENLAPI_PACKET_AUTH=no)");
+  app.add_flag("--direct-heap", parsed.direct_heap,
+               "Neighbours reach the tasks' heap without messages (-x OPENLAPI_DIRECT_HEAP=yes)");
   app.add_flag("--standalone", options.standalone,
                "Tasks learn who they are from MP_CHILD and the like instead of PMIx: for 32-bit tasks");
 }
@@ -152,9 +155,10 @@ std::string take_parameters(const OwnArguments& own, JobOptions& options, std::v
 }
 
 // What -x and -ssi say, one variable each. Names must be such that the tasks can read them; else why not.
-std::string take_variables(const OwnArguments& own, bool trusted_network, JobOptions& options) {
+std::string take_variables(const OwnArguments& own, const Parsed& parsed, JobOptions& options) {
   std::vector<std::string> variables;
-  if (trusted_network) variables.push_back("OPENLAPI_PACKET_AUTH=no");
+  if (parsed.trusted_network) variables.push_back("OPENLAPI_PACKET_AUTH=no");
+  if (parsed.direct_heap) variables.push_back("OPENLAPI_DIRECT_HEAP=yes");
   if (std::string wrong = take_parameters(own, options, variables); !wrong.empty()) return wrong;
   for (const std::string& given : options.variables) {
     Variables split =
@@ -293,7 +297,7 @@ std::variant<JobOptions, CommandLineEnd> parse_command_line(const std::vector<st
   }
   if (parsed.version) return CommandLineEnd{0, name + " (openlapi) " + version + "\n"};
   for (const std::string& wrong :
-       {take_variables(own, parsed.trusted_network, parsed.options), take_places(parsed, own, parsed.options)}) {
+       {take_variables(own, parsed, parsed.options), take_places(parsed, own, parsed.options)}) {
     if (!wrong.empty()) return usage_error(wrong);
   }
   if (parsed.timeout_seconds > 0)

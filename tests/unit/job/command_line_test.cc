@@ -364,6 +364,11 @@ TEST(CommandLine, ATrustedNetworkTakesNoTags) {
             (Words{"OPENLAPI_PACKET_AUTH=no", "OPENLAPI_PACKET_AUTH=yes"}));
 }
 
+TEST(CommandLine, ADirectHeapIsAVariable) {
+  EXPECT_EQ(parse({"--direct-heap", "-x", "OPENLAPI_DIRECT_HEAP=2G", "prog"}).variables,
+            (Words{"OPENLAPI_DIRECT_HEAP=yes", "OPENLAPI_DIRECT_HEAP=2G"}));
+}
+
 TEST(CommandLine, OfLamexecIsForAUniverse) {
   const auto of_lamexec = [](const Words& words) { return parse_command_line(words, "1.2.3", Launcher::kLamexec); };
   const auto parsed = of_lamexec({"-c", "3", "-wd", "/tmp", "-x", "A=1,B=2", "n0-1", "C", "prog", "-v"});
@@ -378,7 +383,7 @@ TEST(CommandLine, OfLamexecIsForAUniverse) {
   EXPECT_EQ(options.variables, (Words{"A=1", "B=2"}));
   EXPECT_EQ(options.command, (Words{"prog", "-v"}));
   for (const char* of_jobs : {"--standalone", "--no-universe", "--universe", "--jobs", "--outlive-daemons",
-                             "--trusted-network"}) {
+                              "--trusted-network", "--direct-heap"}) {
     const auto refused_one = of_lamexec({of_jobs, "prog"});
     ASSERT_TRUE(std::holds_alternative<CommandLineEnd>(refused_one)) << of_jobs;
     EXPECT_EQ(std::get<CommandLineEnd>(refused_one).status, kExitUsage);
