@@ -10,6 +10,7 @@ namespace openlapi::bench {
 namespace {
 
 constexpr std::size_t kLongestDatagram = 65507;
+constexpr std::size_t kLongestDirect = 16384;  // what is longer goes by other means
 constexpr std::uint64_t kFewestPuts = 20'000;  // of a rate: the fence at the end must not show
 
 class CaseList {
@@ -20,14 +21,14 @@ class CaseList {
   }
 
   std::vector<Case> take() {
-    for (const std::size_t size : options_.sizes) put(size);
-    for (const std::size_t size : options_.sizes) put_complete(size);
+    for (const std::size_t size : options_.sizes) each_way(size, [&] { put(size); });
+    for (const std::size_t size : options_.sizes) each_way(size, [&] { put_complete(size); });
     for (const std::size_t size : options_.sizes) put_warm(size);
-    for (const std::size_t size : options_.sizes) get(size);
+    for (const std::size_t size : options_.sizes) each_way(size, [&] { get(size); });
     for (const std::size_t size : options_.sizes) active_messages(size);
-    for (const std::size_t size : options_.sizes) put_both(size);
-    rate();
-    read_modify_writes();
+    for (const std::size_t size : options_.sizes) each_way(size, [&] { put_both(size); });
+    each_way(8, [&] { rate(); });
+    for (const unsigned bits : {32u, 64u}) read_modify_writes(bits);
     if (bench_.mode == Mode::interrupt) {
       for (const std::size_t size : options_.sizes) get_computing(size);
       wake();
@@ -48,7 +49,18 @@ class CaseList {
   bool sockets() const { return bench_.wire == Wire::udp; }
   bool small(std::size_t size) const { return size <= largest_small_; }
   void add(Case row) {
+    if (operations_ != &bench_.operations) row.variant += row.variant.empty() ? "message" : " message";
     if (wanted(row.operation)) cases_.push_back(std::move(row));
+  }
+
+  // Where what is this short goes directly, the same by message is the next row.
+  template <class AddRows>
+  void each_way(std::size_t size, AddRows add_rows) {
+    add_rows();
+    if (!bench_.by_message || size > kLongestDirect) return;
+    operations_ = &*bench_.by_message;
+    add_rows();
+    operations_ = &bench_.operations;
   }
 
   static std::string floor_symbol(const char* letter, std::size_t size, double parts) {
@@ -131,7 +143,7 @@ class CaseList {
   Regime regime() const { return shm() ? Regime::fresh : Regime::warm; }
 
   void put(std::size_t size) {
-    Operations& o = bench_.operations;
+    Operations& o = *operations_;
     Case row{.operation = "put", .size = size};
     row.bytes = static_cast<double>(size);
     if (small(size)) {
@@ -147,7 +159,7 @@ class CaseList {
 
   void put_complete(std::size_t size) {
     if (!small(size) || size > kLargestPutComplete) return;
-    Operations& o = bench_.operations;
+    Operations& o = *operations_;
     Case row{.operation = "put-complete", .size = size};
     set_answered_floor(row, size);
     row.library = [&o, size, k = batch_](Count n, Samples* s) { o.put_completed(n, size, k, s); };
@@ -166,7 +178,7 @@ class CaseList {
 
   void get(std::size_t size) {
     Workbench& b = bench_;
-    Operations& o = b.operations;
+    Operations& o = *operations_;
     Case row{.operation = "get", .size = size};
     row.bytes = static_cast<double>(size);
     if (small(size)) {
@@ -215,7 +227,7 @@ class CaseList {
 
   void put_both(std::size_t size) {
     Workbench& b = bench_;
-    Operations& o = b.operations;
+    Operations& o = *operations_;
     Case row{.operation = "put-both", .size = size};
     row.bytes = 2 * static_cast<double>(size);
     if (small(size)) {
@@ -248,27 +260,24 @@ class CaseList {
       row.floor_name = shm() ? "ring of 64-byte slots" : "stream of 64-byte segments";
       row.floor = [&b](Count n, Samples* s) { b.wire == Wire::shm ? b.memory.ring(n, s) : b.udp.small_segments(n, s); };
     }
-    row.library = [&b](Count n, Samples* s) { b.operations.rate(n, s); };
+    row.library = [&o = *operations_](Count n, Samples* s) { o.rate(n, s); };
     add(std::move(row));
   }
 
-  void read_modify_writes() {
-    struct Kind {
-      RMW_ops_t operation;
-      const char* name;
+  void read_modify_write(unsigned bits, RMW_ops_t operation, const char* name) {
+    Case row{.operation = "rmw", .variant = name, .size = bits / 8};
+    set_ping_pong_floor(row, 8, 1);
+    row.library = [&o = *operations_, operation, bits, k = batch_](Count n, Samples* s) {
+      o.read_modify_write(n, operation, bits, k, s);
     };
-    Operations& o = bench_.operations;
-    for (const unsigned bits : {32u, 64u}) {
-      for (const Kind kind :
-           {Kind{FETCH_AND_ADD, "add"}, {FETCH_AND_OR, "or"}, {SWAP, "swap"}, {COMPARE_AND_SWAP, "cas"}}) {
-        Case row{.operation = "rmw", .variant = std::string(kind.name), .size = bits / 8};
-        set_ping_pong_floor(row, 8, 1);
-        row.library = [&o, kind, bits, k = batch_](Count n, Samples* s) {
-          o.read_modify_write(n, kind.operation, bits, k, s);
-        };
-        add(std::move(row));
-      }
-    }
+    add(std::move(row));
+  }
+
+  void read_modify_writes(unsigned bits) {
+    each_way(bits / 8, [&] { read_modify_write(bits, FETCH_AND_ADD, "add"); });
+    each_way(bits / 8, [&] { read_modify_write(bits, FETCH_AND_OR, "or"); });
+    each_way(bits / 8, [&] { read_modify_write(bits, SWAP, "swap"); });
+    each_way(bits / 8, [&] { read_modify_write(bits, COMPARE_AND_SWAP, "cas"); });
   }
 
   // The target's user thread sleeps in a system call; only its dataplane thread can answer.
@@ -343,6 +352,7 @@ class CaseList {
   }
 
   Workbench& bench_;
+  Operations* operations_ = &bench_.operations;  // that the rows are of
   const Options& options_;
   unsigned batch_;
   std::size_t largest_small_;
@@ -351,7 +361,8 @@ class CaseList {
 
 }  // namespace
 
-Workbench::Workbench(LapiJob& job_, SharedRegion& region_, Wire wire_, Mode mode_, std::size_t largest)
+Workbench::Workbench(LapiJob& job_, LapiJob* messages, SharedRegion& region_, Wire wire_, Mode mode_,
+                     std::size_t largest)
     : job(job_),
       region(region_),
       wire(wire_),
@@ -364,7 +375,9 @@ Workbench::Workbench(LapiJob& job_, SharedRegion& region_, Wire wire_, Mode mode
       rdma(region_),
       dpdk(region_),
       operations(job_, region_),
-      sleeper(region_) {}
+      sleeper(region_) {
+  if (messages != nullptr) by_message.emplace(*messages, region_);
+}
 
 bool Workbench::open(std::string& error) {
   if (wire == Wire::verbs) return rdma.open(error);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,8 @@ namespace openlapi::bench {
 
 // All that the rows of one transport work with. The same in both tasks.
 struct Workbench {
-  Workbench(LapiJob& job, SharedRegion& region, Wire wire, Mode mode, std::size_t largest);
+  // `messages`: the same by a context that reaches no memory directly; null: all goes by message.
+  Workbench(LapiJob& job, LapiJob* messages, SharedRegion& region, Wire wire, Mode mode, std::size_t largest);
   // False: `error` says why the floors cannot be measured.
   bool open(std::string& error);
 
@@ -39,6 +41,7 @@ struct Workbench {
   RdmaFloor rdma;
   DpdkFloor dpdk;
   Operations operations;
+  std::optional<Operations> by_message;
   Sleeper sleeper;
 };
 

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "bench/perf/cases.h"
+#include "bench/perf/direct_access.h"
 #include "bench/perf/options.h"
 #include "bench/perf/pairs.h"
 #include "bench/perf/report.h"
@@ -103,16 +104,29 @@ void check_rows(LapiJob& job, const Options& options, const std::vector<Row>& ro
   std::_Exit(2);
 }
 
+// A context that sends messages where another one has no need to. Null: none does, or `why_not` says why none can.
+std::unique_ptr<LapiJob> open_messages(Wire wire, const Options& options, std::size_t largest, std::string& why_not) {
+  if (wire != Wire::shm || !asks_for_direct_access()) return nullptr;
+  why_not = why_not_directly();
+  if (!why_not.empty()) return nullptr;
+  const MessagesOnly messages_only;
+  return std::make_unique<LapiJob>(wire, options.mode, largest);
+}
+
 void measure_wire(Wire wire, const Options& options, RunDescription& run, std::vector<Row>& rows) {
   const std::size_t largest = std::max<std::size_t>(options.sizes.back(), 4096);
+  std::string not_direct;
+  // The first one, so that active messages are delivered to the other one.
+  const std::unique_ptr<LapiJob> messages = open_messages(wire, options, largest, not_direct);
   LapiJob job(wire, options.mode, largest);
   check_tasks(job);
   SharedRegion region;
   job.exchange_addresses(job.task() == 0 ? 1 : 0);
+  if (messages != nullptr) messages->exchange_addresses(job.peer());
   share_region(job, region);
   const int core = bind_to_core(job.task(), options.pin && options.mode == Mode::polling);
   const int other = static_cast<int>(static_cast<std::int64_t>(region.exchange(static_cast<std::uint64_t>(core))));
-  Workbench bench(job, region, wire, options.mode, largest);
+  Workbench bench(job, messages.get(), region, wire, options.mode, largest);
   std::string error;
   if (!bench.open(error)) give_up(error);
   const bool speaks = job.task() == 0;
@@ -126,6 +140,7 @@ void measure_wire(Wire wire, const Options& options, RunDescription& run, std::v
     print_header(stdout, run);
   }
   if (speaks) print_table_head(stdout, wire, options.mode);
+  if (speaks && !not_direct.empty()) print_not_direct(stdout, not_direct);
   Runner runner(bench, options, flag);
   Progress progress(stderr, isatty(STDERR_FILENO) == 1, cases.size());
   for (const Case& row : cases) {

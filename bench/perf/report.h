@@ -23,6 +23,8 @@ RunDescription describe_machine();
 
 void print_header(std::FILE* out, const RunDescription& run);
 void print_table_head(std::FILE* out, Wire wire, Mode mode);
+// Below it, where direct access was asked for.
+void print_not_direct(std::FILE* out, const std::string& reason);
 void print_row(std::FILE* out, const Row& row);
 // What the marks of the rows mean, if there are any.
 void print_notes(std::FILE* out, const RunDescription& run, const std::vector<Row>& rows);

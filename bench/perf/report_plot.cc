@@ -63,7 +63,7 @@ std::vector<Curve> make_curves(const std::vector<Row>& rows) {
       Curve floor{.title = library.title + ": floor", .block = "", .floor = true, .style = style, .points = ""};
       ++style;
       for (const Row& row : rows) {
-        if (row.wire != wire || row.operation != operation) continue;
+        if (row.wire != wire || row.operation != operation || !row.variant.empty()) continue;
         add_point(library, row, row.figures.median);
         add_point(floor, row, row.figures.floor);
       }

@@ -64,9 +64,13 @@ void print_header(std::FILE* out, const RunDescription& run) {
 
 void print_table_head(std::FILE* out, Wire wire, Mode mode) {
   std::fprintf(out, "\n%s, %s mode\n", title_of(wire), name_of(mode));
-  std::fprintf(out, "%-16s %5s %10s %10s %11s %10s %6s %9s  %s\n", "operation", "size", "median us", "p99 us",
+  std::fprintf(out, "%-20s %5s %10s %10s %11s %10s %6s %9s  %s\n", "operation", "size", "median us", "p99 us",
                "bandwidth", "floor us", "ratio", "more us", "floor");
   std::fflush(out);
+}
+
+void print_not_direct(std::FILE* out, const std::string& reason) {
+  std::fprintf(out, "all by message, none directly (OPENLAPI_DIRECT): %s\n", reason.c_str());
 }
 
 void print_row(std::FILE* out, const Row& row) {
@@ -75,7 +79,7 @@ void print_row(std::FILE* out, const Row& row) {
   const bool compared = f.floor > 0 && f.samples > 0;
   const std::string middle = f.samples > 0 ? microseconds(f.median) : "-";
   const std::string high = f.samples > 0 && !row.is_rate ? microseconds(f.p99) : "-";
-  std::fprintf(out, "%-16s %5s %10s %10s %11s %10s %6s %9s  %s%s%s\n", name.c_str(), size_text(row.size).c_str(),
+  std::fprintf(out, "%-20s %5s %10s %10s %11s %10s %6s %9s  %s%s%s\n", name.c_str(), size_text(row.size).c_str(),
                middle.c_str(), high.c_str(), amount(row).c_str(), f.floor > 0 ? microseconds(f.floor).c_str() : "-",
                compared ? format("%.2f", f.ratio).c_str() : "-",
                compared ? format("%+.3f", f.difference / 1000).c_str() : "-", row.floor_name.c_str(),

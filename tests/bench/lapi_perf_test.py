@@ -59,6 +59,26 @@ class LapiPerf(unittest.TestCase):
                         if row["operation"] == "rmw" and row["transport"] == wire}
             self.assertEqual(len(variants), 8)
 
+    def test_direct_rows_are_beside_those_of_messages(self):
+        result = run(*FAST, "--transport", "shm", "--sizes", "8,64K", "--ops", "get,rmw", OPENLAPI_DIRECT="auto")
+        self.check(result)
+        rows = [row[:2] for row in table_rows(result.stdout)]
+        if "none directly (OPENLAPI_DIRECT): " in result.stdout:
+            self.assertNotIn("message", result.stdout.split("F, half")[1].replace("all by message", ""))
+            return
+        self.assertEqual(rows[:3], [["get", "8"], ["get", "message"], ["get", "64K"]])
+        self.assertEqual(rows[3:], [["rmw", kind] for kind in ("add", "or", "swap", "cas") for way in range(2)] * 2)
+        self.assertEqual(result.stdout.count(" message "), 9, result.stdout)
+
+    def test_why_nothing_goes_directly_is_said(self):
+        limit = "ulimit -f 1000000; exec \"$@\""
+        command = ["bash", "-c", limit, "bash", LAPIRUN, "-n", "2", LAPI_PERF, *FAST, "--transport", "shm", "--ops", "rmw"]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=240,
+                                env={**os.environ, "OPENLAPI_DIRECT": "auto"})
+        self.check(result)
+        self.assertIn("all by message, none directly (OPENLAPI_DIRECT): files may have 1024000000 bytes only", result.stdout)
+        self.assertEqual(len(table_rows(result.stdout)), 8)
+
     def test_json_figures_fit_together(self):
         self.check(run(*FAST, "--transport", "shm", "--ops", "put,rate", "--sizes", "8,64K", "--json", self.file("a.json")))
         document = json.loads(pathlib.Path(self.file("a.json")).read_text())
