@@ -323,6 +323,12 @@ class InstallTest(unittest.TestCase):
         self.assertEqual(names - fortran, declared & names, "exported but not declared")
         self.assertTrue({"LAPI_Put", "PLAPI_Put", "LAPI_Init", "PLAPI_Init"} <= names)
 
+    @unittest.skipUnless(os.path.exists(os.path.join(BUILD, "shm/libopenlapi-heap.so")), "sanitizers have their own")
+    def test_lapirun_finds_the_heap_that_it_preloads(self):
+        preloaded = re.search("LD_PRELOAD=(.*)", run(self.prefix / "bin/lapirun", "--direct-heap", "env")).group(1).split()
+        self.assertEqual(os.path.realpath(preloaded[-2]), os.path.realpath(self.libdir / "openlapi/libopenlapi-heap.so"))
+        self.assertNotIn("stdc++", run("readelf", "-d", preloaded[-2]))
+
     @unittest.skipUnless(os.path.exists(os.path.join(BUILD, "nic/verbs/libopenlapi-verbs.so")), "no libibverbs")
     def test_user_space_mode_finds_its_module(self):
         self.assertTrue((self.libdir / "openlapi/libopenlapi-verbs.so").is_file())
