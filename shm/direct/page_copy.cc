@@ -51,7 +51,7 @@ bool PageMap::open() {
 // or the states could not be read.
 template <typename Visit>
 bool PageMap::each_run(const AddressRange& range, Visit visit) const {
-  std::array<std::uint64_t, 512> states;
+  std::array<std::uint64_t, 4096> states;
   for (std::uint64_t at = range.begin; at < range.end;) {
     const std::uint64_t pages = std::min<std::uint64_t>((range.end - at) / shm::kPage, states.size());
     const auto wanted = static_cast<ssize_t>(pages * sizeof states[0]);
@@ -67,25 +67,19 @@ bool PageMap::each_run(const AddressRange& range, Visit visit) const {
   return true;
 }
 
-bool PageMap::copy(const AddressRange& range, bool anonymous, int file, std::uint64_t offset) const {
+bool PageMap::copy(const AddressRange& range, bool anonymous, int file, std::uint64_t offset,
+                   std::uint64_t& pages) const {
   return each_run(range, [&](std::uint64_t state, std::uint64_t begin, std::uint64_t end) {
-    const std::uint64_t to = offset + (begin - range.begin);
-    if (state == kPresent) return write_whole(file, begin, end - begin, to);
     if (state == 0 && anonymous) return true;
+    const std::uint64_t count = (end - begin) / shm::kPage, to = offset + (begin - range.begin);
+    if (count > pages) return false;
+    pages -= count;
+    if (state == kPresent) return write_whole(file, begin, end - begin, to);
     for (std::uint64_t page = begin; page < end; page += shm::kPage) {
       if (!write_unless_zero(file, page, to + (page - begin))) return false;
     }
     return true;
   });
-}
-
-std::uint64_t PageMap::count_pages(const AddressRange& range) const {
-  std::uint64_t pages = 0;
-  const bool known = each_run(range, [&](std::uint64_t state, std::uint64_t begin, std::uint64_t end) {
-    if (state != 0) pages += (end - begin) / shm::kPage;
-    return true;
-  });
-  return known ? pages : (range.end - range.begin) / shm::kPage;
 }
 
 }  // namespace openlapi::direct

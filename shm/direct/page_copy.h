@@ -17,11 +17,8 @@ class PageMap {
   void close() { file_.reset(); }
 
   // What is not present may be swapped out, in a file, or nowhere: then it is zero. `anonymous`: it is in no file.
-  // False: some of it could not be read or written.
-  bool copy(const AddressRange& range, bool anonymous, int file, std::uint64_t offset) const;
-
-  // Pages that are present or swapped out. Nothing is known: all.
-  std::uint64_t count_pages(const AddressRange& range) const;
+  // At most so many pages are copied. False: there are more, or some could not be read or written.
+  bool copy(const AddressRange& range, bool anonymous, int file, std::uint64_t offset, std::uint64_t& pages) const;
 
  private:
   template <typename Visit>

@@ -62,7 +62,8 @@ bool Promoter::find_in_file(std::uint64_t address, AddressRange& range, std::uin
 
 // The last look at whether it is still the memory that was protected is one call before it is replaced.
 Refusal Promoter::replace(const AddressRange& range, std::uint64_t offset) {
-  if (!page_map_.copy(range, false, file_.descriptor(), offset)) return Refusal::kSystem;
+  std::uint64_t pages = (range.end - range.begin) / shm::kPage;
+  if (!page_map_.copy(range, false, file_.descriptor(), offset, pages)) return Refusal::kSystem;
   if (!fault_.protect(range.begin, range.end)) return Refusal::kChanged;
   const bool mapped = map_in_place(range, PROT_READ | PROT_WRITE, MAP_SHARED, file_.descriptor(), offset);
   return mapped ? Refusal::kNone : Refusal::kSystem;
@@ -120,19 +121,18 @@ Refusal Promoter::promote(std::uint64_t address) {
   return found ? move_to_file(*found) : refusal;
 }
 
-// All of a file's memory, and what of other memory has ever been used.
-std::uint64_t Promoter::pages_to_copy(const DataMapping& data) const {
-  return data.anonymous ? page_map_.count_pages(data.range) : (data.range.end - data.range.begin) / shm::kPage;
-}
-
-Refusal Promoter::move_data(const DataMapping& data) {
+Refusal Promoter::move_data(const DataMapping& data, std::uint64_t& pages) {
   if (const Refusal refusal = refuse_use(data.range); refusal != Refusal::kNone) return refusal;
   if (!has_room()) return Refusal::kNoRoom;
   const AddressRange& range = data.range;
-  const std::uint64_t offset = file_.place(range.begin, range.end);
+  const std::uint64_t offset = file_.place(range.begin, range.end), most = pages;
   if (offset == 0) return Refusal::kNoRoom;
-  const bool moved = page_map_.copy(range, data.anonymous, file_.descriptor(), offset) &&
-                     map_in_place(range, PROT_READ | PROT_WRITE, MAP_SHARED, file_.descriptor(), offset);
+  if (!page_map_.copy(range, data.anonymous, file_.descriptor(), offset, pages)) {
+    file_.discard(offset, range.end - range.begin);
+    pages = most;
+    return Refusal::kTooMuch;
+  }
+  const bool moved = map_in_place(range, PROT_READ | PROT_WRITE, MAP_SHARED, file_.descriptor(), offset);
   return moved ? publish(range, offset) : Refusal::kSystem;
 }
 
@@ -153,12 +153,9 @@ std::vector<Promoter::DataMapping> Promoter::data_mappings(const std::vector<Add
 Refusal Promoter::promote_data_segments(const std::vector<AddressRange>& segments) {
   if (!page_map_.open()) return Refusal::kSystem;
   Refusal first = Refusal::kNone;
-  std::uint64_t pages = 0;
+  std::uint64_t pages = kMostDataPages;
   for (const DataMapping& data : data_mappings(segments)) {
-    const std::uint64_t more = pages_to_copy(data);
-    const bool fits = pages + more <= kMostDataPages;
-    const Refusal refusal = fits ? move_data(data) : Refusal::kTooMuch;
-    if (fits) pages += more;
+    const Refusal refusal = move_data(data, pages);
     if (first == Refusal::kNone) first = refusal;
   }
   return first;

@@ -46,8 +46,7 @@ class Promoter {
     bool anonymous;
   };
   std::vector<DataMapping> data_mappings(const std::vector<AddressRange>& segments) const;
-  std::uint64_t pages_to_copy(const DataMapping& data) const;
-  Refusal move_data(const DataMapping& data);
+  Refusal move_data(const DataMapping& data, std::uint64_t& pages);
   bool has_room();
   Refusal move_to_file(const AddressRange& range);
   Refusal replace(const AddressRange& range, std::uint64_t offset);
