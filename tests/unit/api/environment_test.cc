@@ -394,6 +394,7 @@ TEST(Environment, DpdkAdaptersHaveAddressesRoutersAndMarks) {
   EXPECT_EQ(refused({{"OPENLAPI_DPDK_DSCP", "64"}}).message(),
             "OPENLAPI_DPDK_DSCP=64: allowed is a number from 0 to 63");
 }
+
 TEST(EnvironmentDevice, KnowsTheNamesOfAix) {
   for (const char* name : {"en0", "en12", "csss", "ml0", "fi0", "tr0"}) EXPECT_TRUE(names_aix_device(name)) << name;
   for (const char* name : {"", "en", "eno1", "enp3s0", "eth0", "sn_all", "sn_single", "mlx5_0", "lo", "tr-1"}) {
