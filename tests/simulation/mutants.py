@@ -523,7 +523,7 @@ NEIGHBOURS = {
         [(" || !neighbour.queue->all_taken()", "")]),
     "purge_not_heeded": (
         "shm/shm_direct_memory.cc", "the memory of a task that has purged this one is changed",
-        [("  if (is_shut(index, neighbour)) return Visited::kRefused;\n", "")]),
+        [("  if (is_shut(neighbour)) return Visited::kRefused;\n", "")]),
     "purge_does_not_wait": (
         "shm/shm_datapath.cc", "a purge returns while the purged neighbour is in the middle of a put",
         [("  queue_.close(index);\n  if (direct_memory_ != nullptr) direct_memory_->end_visits(index);\n",
