@@ -61,7 +61,7 @@ int run(BootOptions& options) {
     daemon.tell(HaltMessage{kHaltMilliseconds}, kAnswerTime);
     return 0;
   }
-  const auto universe = daemon.ask_for<UniverseMessage>(UniverseRequest{0}, kAnswerTime);
+  const auto universe = daemon.ask_here<UniverseMessage>(UniverseRequest{0});
   const auto begin = std::chrono::steady_clock::now();
   const auto halted = daemon.ask_for<HaltedMessage>(HaltMessage{kHaltMilliseconds}, kAnswerTime);
   const auto waited = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - begin);

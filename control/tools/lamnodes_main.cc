@@ -20,8 +20,6 @@ constexpr char kUsage[] =
     "  -c -n: of c0-3,7 or C a line for each processor, as a boot schema has them\n"
     "  -sessionprefix FOLDER, -sessionsuffix NAME: as given to lamboot\n";
 
-constexpr std::chrono::seconds kAnswerTime{30};
-
 std::string flags_of(const UniverseNode& node, bool here) {
   std::string flags;
   const auto add = [&](bool is_there, const char* name) {
@@ -61,8 +59,7 @@ int run(BootOptions& options) {
   if (words.empty()) words = {"N"};
   check_node_words(words);
   ToolClient daemon(session_path(options.session_name()));
-  daemon.check_alive();
-  const auto universe = daemon.ask_for<UniverseMessage>(UniverseRequest{0}, kAnswerTime);
+  const auto universe = daemon.ask_here<UniverseMessage>(UniverseRequest{0});
   std::vector<Lines> all;
   for (const std::string& word : words) {
     const bool each = options.has("c") && options.has("n") && (word.starts_with('c') || word == "C");

@@ -28,8 +28,6 @@ constexpr char kUsage[] =
 
 constexpr int kExitDown = 1;
 constexpr int kExitUnknown = 2;
-constexpr std::chrono::seconds kAnswerTime{30};
-constexpr std::chrono::hours kWatchTime{24 * 365};
 constexpr char kClearScreen[] = "\033[H\033[2J";
 
 // As soon as it is another than version `known`.
@@ -37,14 +35,14 @@ Matrix ask_matrix(ToolClient& daemon, std::uint64_t known, bool history) {
   Matrix matrix;
   MatrixRequest request{known, 0, history ? std::uint8_t{1} : std::uint8_t{0}};
   do {
-    const std::chrono::seconds limit = request.known != 0 ? kWatchTime : kAnswerTime;
-    MatrixMessage part = daemon.ask_for<MatrixMessage>(request, limit);
+    MatrixMessage part =
+        request.known != 0 ? daemon.await_news<MatrixMessage>(request) : daemon.ask_here<MatrixMessage>(request);
     if (request.first_node == 0) matrix.version = part.version;
     if (history && request.first_node == 0) matrix.changes = std::move(part.changes);
     matrix.rows.insert(matrix.rows.end(), part.rows.begin(), part.rows.end());
     request = {0, part.next_node, 0};
   } while (request.first_node != 0);
-  matrix.universe = daemon.ask_for<UniverseMessage>(UniverseRequest{0}, kAnswerTime);
+  matrix.universe = daemon.ask_here<UniverseMessage>(UniverseRequest{0});
   return matrix;
 }
 
@@ -57,7 +55,6 @@ std::string text_of(const Matrix& matrix, std::uint64_t known_changes, const Boo
 
 int show(const BootOptions& options) {
   ToolClient daemon(session_path(options.session_name()));
-  daemon.check_alive();
   daemon.end_with_reader(STDOUT_FILENO);
   std::uint64_t known = 0, known_changes = 0;
   while (true) {

@@ -296,6 +296,23 @@ class NamTest(Universe):
         self.assertEqual(done.returncode, 1)
         self.assertIn("no lamd is running here for this user", done.stdout)
 
+    def test_a_stopped_daemon_is_named(self):
+        """Whoever asks it, or waits for its news."""
+        self.boot(["inky"])
+        watching = subprocess.Popen([*self.prefix, TOOLS / "namstat", "--watch", "--json"], env=self.environment, text=True,
+                                    cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(watching.kill)
+        watching.stdout.readline()
+        process = self.process()
+        os.kill(process, signal.SIGSTOP)
+        named = (f"namstat: no answer after 5 s from the daemon here (lamd on {socket.gethostname()}, process {process}): "
+                 "it hangs or is stopped; tkill ends it\n")
+        for words in ([], ["--json"], ["--history"]):
+            done = self.tool("namstat", *words)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (UNKNOWN, "", named), words)
+        out, errors = watching.communicate(timeout=PATIENCE)
+        self.assertEqual((watching.returncode, out, errors), (UNKNOWN, "", named))
+
     def test_what_cannot_be_found_out(self):
         done = self.tool("namstat")
         self.assertEqual((done.returncode, done.stdout), (UNKNOWN, ""))

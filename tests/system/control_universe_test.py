@@ -506,7 +506,7 @@ class LossTest(Universe):
         for tool in (["lamnodes"], ["../lapirun", "-n", 1, "true"]):
             done = self.tool(*tool)
             self.assertEqual((done.returncode, done.stdout), (1, ""), tool)
-            self.assertIn(f": no answer after 10 s from the daemon here (lamd on {socket.gethostname()}, process {process}): "
+            self.assertIn(f": no answer after 5 s from the daemon here (lamd on {socket.gethostname()}, process {process}): "
                           "it hangs or is stopped; tkill ends it\n", done.stderr)
         self.halt()
         self.assert_gone([process])

@@ -55,7 +55,8 @@ bool connect_in_time(int socket, const sockaddr_un& address, std::chrono::second
 
 }  // namespace
 
-ToolClient::ToolClient(const std::string& folder, std::chrono::seconds limit) : folder_(folder) {
+ToolClient::ToolClient(const std::string& folder, std::chrono::seconds silent_time)
+    : folder_(folder), silent_time_(silent_time) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const std::string path = tool_socket(folder);
@@ -63,8 +64,8 @@ ToolClient::ToolClient(const std::string& folder, std::chrono::seconds limit) : 
   // A stranger's daemon may let nobody in, and connect() would not say why.
   check_own_session(folder);
   socket_.reset(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!connect_in_time(socket_.get(), address, limit)) {
-    if (errno == EAGAIN) name_silent(folder, limit);
+  if (!connect_in_time(socket_.get(), address, silent_time)) {
+    if (errno == EAGAIN) name_silent(folder, silent_time);
     throw std::runtime_error("no lamd is running here for this user (" + path + ": " + std::strerror(errno) +
                              "); lamboot starts one");
   }
@@ -83,9 +84,7 @@ DaemonMessage ToolClient::ask(const DaemonMessage& question, std::chrono::second
 
 // Whoever closes at once may not be heard: the question behind it is answered when the message has been taken.
 void ToolClient::tell(const DaemonMessage& message, std::chrono::seconds limit) {
-  Connection connection(FileDescriptor(dup(socket_.get())), std::make_unique<MessageStream>());
-  connection.send(message);
-  connection.flush();
+  send(message);
   ask(UniverseRequest{0}, limit);
 }
 
@@ -103,15 +102,34 @@ bool ToolClient::wait_ready(int fd, short events, Clock::time_point limit) const
   }
 }
 
-void ToolClient::check_alive() {
-  if (!ask_within(UniverseRequest{0}, kSilentTime)) name_silent(folder_, kSilentTime);
+DaemonMessage ToolClient::answer_here(const DaemonMessage& question) {
+  auto answer = ask_within(question, silent_time_);
+  if (!answer) name_silent(folder_, silent_time_);
+  return std::move(*answer);
+}
+
+DaemonMessage ToolClient::news_here(const DaemonMessage& question) {
+  Connection connection = send(question);
+  while (true) {
+    if (auto news = receive(connection, silent_time_)) return std::move(*news);
+    ToolClient(folder_, silent_time_).check_alive();
+  }
 }
 
 std::optional<DaemonMessage> ToolClient::ask_within(const DaemonMessage& question, std::chrono::seconds limit) {
-  const auto until = Clock::now() + limit;
+  Connection connection = send(question);
+  return receive(connection, limit);
+}
+
+Connection ToolClient::send(const DaemonMessage& message) {
   Connection connection(FileDescriptor(dup(socket_.get())), std::make_unique<MessageStream>());
-  connection.send(question);
+  connection.send(message);
   connection.flush();
+  return connection;
+}
+
+std::optional<DaemonMessage> ToolClient::receive(Connection& connection, std::chrono::seconds limit) {
+  const auto until = Clock::now() + limit;
   bool goes_on = true;  // what came before the end of the connection is read, also when nothing could be sent
   while (true) {
     if (const auto bytes = connection.stream().next()) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "control/daemon/messages/connection.h"
@@ -70,6 +71,32 @@ TEST_F(ToolClientTest, HearsTheLastWordsOfADaemonThatHasEnded) {
   answer(daemon_);
   daemon_.close();
   EXPECT_NO_THROW(client_.tell(HaltMessage{1000}, std::chrono::seconds(10)));
+}
+
+TEST_F(ToolClientTest, NamesADaemonThatSaysNothing) {
+  ToolClient client(parent_.path("session"), std::chrono::seconds(1));
+  try {
+    client.ask_here<UniverseMessage>(UniverseRequest{0});
+    FAIL();
+  } catch (const std::runtime_error& wrong) {
+    EXPECT_EQ(std::string(wrong.what()).find("no answer after 1 s from the daemon here (lamd on "), 0u) << wrong.what();
+  }
+}
+
+// What is asked meanwhile is answered, and then the news come.
+TEST_F(ToolClientTest, WaitsForNewsAsLongAsTheDaemonAnswersElse) {
+  ToolClient client(parent_.path("session"), std::chrono::seconds(1));
+  Connection waiting = accept_tool();
+  std::thread daemon([&] {
+    pollfd next{listener_.get(), POLLIN, 0};
+    poll(&next, 1, -1);
+    Connection other = accept_tool();
+    other.send(UniverseMessage{0, {{}}, {0}});
+    EXPECT_TRUE(other.flush());
+    answer(waiting);
+  });
+  EXPECT_EQ(client.await_news<OutcomeMessage>(MatrixRequest{7, 0, 0}).failure, "taken");
+  daemon.join();
 }
 
 TEST_F(ToolClientTest, SaysThatADaemonHasEndedWithoutAnAnswer) {
