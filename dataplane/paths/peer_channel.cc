@@ -277,11 +277,13 @@ void PeerChannel::give_up_silent() {
   }
 }
 
-// Whether the silence of any path has ended.
+// Whether the silence of any path has ended. Over one that has failed nothing comes back, while what we send may still
+// arrive: it has to bring the acknowledgement as well.
 bool PeerChannel::look_for_carriers(Nanoseconds now) {
   bool any = false;
   for (std::uint32_t carriers = reliable_.take_carriers(); carriers != 0; carriers &= carriers - 1) {
     const auto carrier = static_cast<unsigned>(std::countr_zero(carriers));
+    if (several_->teller.has_failed(carrier) && carrier != several_->arrived_over) continue;
     if (!several_->watch.carried_data(carrier)) continue;
     several_->teller.serves(carrier, PathCause::carried_data, now);
     any = true;

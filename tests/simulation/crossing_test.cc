@@ -1,5 +1,5 @@
 // Two tasks whose adapters are all on one switch, in virtual time: different adapters are dead at the two ends, or pass
-// short packets only.
+// short packets only, or nothing of what leaves over them.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -227,6 +227,54 @@ TEST_F(Crossing, APathThatLosesLongPacketsIsLeft) {
   EXPECT_TRUE(brings(0, tasks_[0]->longest(), 2 * kMillisecond));
   EXPECT_GT(tasks_[0]->packets_over(0), again) << "it is used again";
 }
+
+// What leaves over an adapter of task 1 vanishes, so that over that path task 0 hears nothing, and its own packets
+// arrive. `answers`: task 1 has nothing to say but acknowledgements.
+struct OneWayDeath {
+  bool one_switch, answers;
+};
+
+class OneWay : public Crossing, public testing::WithParamInterface<OneWayDeath> {
+ protected:
+  // The task takes no step meanwhile, and the other one goes on.
+  void be_late(PeerIndex late, Nanoseconds time) {
+    Task& other = *tasks_[1 - late];
+    const Nanoseconds begin = time_.now();
+    for (unsigned step = 0; time_.now() < begin + time; ++step) {
+      if (step % 100 == 0 && (late == 1 || !GetParam().answers)) other.send(8);
+      other.step(time_.now());
+      time_.run_until(time_.now() + 10 * kMicrosecond);
+    }
+  }
+  std::uint64_t failures(PeerIndex task, std::size_t path) const { return tasks_[task]->paths()[path].failures; }
+};
+
+TEST_P(OneWay, IsFoundOnceHoweverOftenSomebodyIsLate) {
+  begin(GetParam().one_switch);
+  EXPECT_TRUE(brings(0, 8, kMillisecond));
+  network_.cut({1, 0, SimulatedNetwork::Direction::outgoing});
+  EXPECT_TRUE(brings(0, 8, kSecond));
+  for (unsigned round = 0; round != 30; ++round) {
+    be_late(1 - round % 2, (7 + 3 * round) * kMillisecond);
+    run(kSecond, [&] { return tasks_[0]->settled() && tasks_[1]->settled(); });
+    EXPECT_TRUE(tasks_[0]->settled() && tasks_[1]->settled());
+    run(100 * kMillisecond);
+    EXPECT_TRUE(brings(0, 8, kMillisecond));
+  }
+  EXPECT_EQ(failures(0, 0), 1u);
+  EXPECT_LE(failures(1, 0), 1u) << "may not know it";
+  EXPECT_EQ(failures(0, 1) + failures(1, 1), 0u) << "the other path serves all the time";
+
+  network_.mend_all();
+  run(1100 * kMillisecond);
+  for (const auto& task : tasks_) {
+    for (const PathStatus& path : task->paths()) EXPECT_EQ(path.silent_since, 0u);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OneWay,
+                         testing::Values(OneWayDeath{false, true}, OneWayDeath{false, false}, OneWayDeath{true, true},
+                                         OneWayDeath{true, false}));
 
 }  // namespace
 }  // namespace openlapi

@@ -254,8 +254,12 @@ SHARES = {
           "  return arrived_behind >= tuning::kReorderPackets;\n")]),
 }
 
-# What is said of adapters: of one that a path has led to, and in rows of the matrix that a newer one has followed.
+# What is said of adapters: of one that a path has led to, of one over which nothing comes back, and in rows of the matrix
+# that a newer one has followed.
 WORDS = {
+    "one_way_believed": (
+        "dataplane/paths/peer_channel.cc", "a path that has failed serves again when what was sent over it has arrived",
+        [("    if (several_->teller.has_failed(carrier) && carrier != several_->arrived_over) continue;\n", "")]),
     "word_of_another_end": (
         "dataplane/paths/several_paths.cc", "what was said of an adapter stays when its path leads to another one",
         [("  watch.leads_over(path, link != nullptr ? link->words_against(paths[path].end) : 0);\n", "  (void)link;\n")]),

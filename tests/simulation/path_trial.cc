@@ -230,11 +230,11 @@ std::uint32_t PathTrial::network_used_by(unsigned side) const {
   return 0;
 }
 
-Nanoseconds PathTrial::round_trip(unsigned side, std::uint32_t network) const {
+PathStatus PathTrial::path_over(unsigned side, std::uint32_t network) const {
   for (const PathStatus& path : paths(side)) {
-    if (network_of(path) == network) return path.round_trip;
+    if (network_of(path) == network) return path;
   }
-  return 0;
+  return {};
 }
 
 void PathTrial::cut(std::uint32_t network, unsigned from) {
@@ -283,6 +283,7 @@ void PathTrial::each_serves_alone() {
 void PathTrial::one_goes_silent() {
   work(kSamples * kStep, kStep);
   chosen_ = network_used_by(0);
+  const std::array failures{path_over(0, chosen_).failures, path_over(1, chosen_).failures};
   const std::uint64_t which = random_.below(3);
   dead_ = {which != 0, which != 1};
   for (unsigned side = 0; side != 2; ++side) {
@@ -293,7 +294,7 @@ void PathTrial::one_goes_silent() {
     put(1, false);
     wait(kStep);
     if (n != 150) continue;
-    const bool doubts = network_used_by(1) != chosen_ && round_trip(0, chosen_) < kQuickRoundTrip;
+    const bool doubts = network_used_by(1) != chosen_ && path_over(0, chosen_).round_trip < kQuickRoundTrip;
     bound_ = doubts ? kDoubt : kSilence;
     add(0);
   }
@@ -301,21 +302,33 @@ void PathTrial::one_goes_silent() {
   bound_ = kSilence;
   work(50 * kMillisecond, kMillisecond);
   for (unsigned side = 0; side != 2 && !simulation_.checker().failed(); ++side) {
-    if (dead_[side]) it_stays_silent(side);
+    it_stays_silent(side);
   }
+  for (unsigned side = 0; side != 2; ++side) expect_one_failure(side, failures[side]);
 }
 
-// The other side is late in between: time-outs run out, and answers come to what was sent again meanwhile.
+// Who does not use it may not know.
+void PathTrial::expect_one_failure(unsigned side, std::uint64_t before) {
+  const std::uint64_t more = path_over(side, chosen_).failures - before;
+  if (more <= 1 || simulation_.checker().failed()) return;
+  simulation_.checker().fail("task %u has found %llu failures of network %u, which went silent once", sides_[side].task,
+                             static_cast<unsigned long long>(more), chosen_);
+}
+
+// The other side is late in between: time-outs run out, and answers come to what was sent again meanwhile. Of who hears
+// nothing over the path, while what he sends there arrives, it may have some then.
 void PathTrial::it_stays_silent(unsigned from) {
   Side& side = sides_[from];
-  const Nanoseconds measured = round_trip(from, chosen_);
+  const Nanoseconds measured = path_over(from, chosen_).round_trip;
   for (unsigned turn = 0; turn != 3 && !simulation_.checker().failed(); ++turn) {
     bound_ = kSilence + tuning::kLongestRetransmitTimeout;
     put(from, true);
-    sides_[1 - from].engine->stop_until(simulation_.time().now() + 12 * kMillisecond);
-    work(12 * kMillisecond, kMillisecond);
+    const Nanoseconds length = 12 * kMillisecond << turn;
+    sides_[1 - from].engine->stop_until(simulation_.time().now() + length);
+    work(length, kMillisecond);
     work(kSlack, 20 * kMillisecond);
     bound_ = kSilence;
+    if (!dead_[from]) continue;
     const std::uint64_t before = side.packets[chosen_];
     work(700 * kMillisecond, 20 * kMillisecond);
     if (side.packets[chosen_] != before) {
@@ -323,7 +336,7 @@ void PathTrial::it_stays_silent(unsigned from) {
                                  static_cast<unsigned long long>(side.packets[chosen_] - before), chosen_);
     }
   }
-  if (round_trip(from, chosen_) != measured) {
+  if (dead_[from] && path_over(from, chosen_).round_trip != measured) {
     simulation_.checker().fail("task %u has measured a round trip over network %u, which is dead", side.task, chosen_);
   }
 }

@@ -4,6 +4,7 @@
 //  - while another path serves, an operation waits no longer for one that goes silent than its time-outs;
 //  - a path that the other side has left is doubted at once, and one whose link is said to be down is left at once;
 //  - nothing but probes leaves over a path that is dead, whatever comes over it, and no round trip is measured there;
+//  - as long as a path stays dead, in one direction or in both, it has failed once, whoever is late meanwhile;
 //  - a path that serves again is used again within the longest pause between probes, and one that was left because of
 //    false word within a few of the shortest;
 //  - an adapter that gets another address is used again within that time, whichever of a task's it is, and if it is
@@ -77,7 +78,7 @@ class PathTrial {
   std::vector<PathStatus> paths(unsigned side) const;
   std::uint32_t network_of(const PathStatus& path) const;
   std::uint32_t network_used_by(unsigned side) const;
-  Nanoseconds round_trip(unsigned side, std::uint32_t network) const;
+  PathStatus path_over(unsigned side, std::uint32_t network) const;
   void cut(std::uint32_t network, unsigned from);
   void cut(std::uint32_t network);
   void tell(unsigned side, bool up);
@@ -89,6 +90,7 @@ class PathTrial {
   void each_serves_alone();
   void one_goes_silent();
   void it_stays_silent(unsigned from);
+  void expect_one_failure(unsigned side, std::uint64_t before);
   void it_comes_back();
   void false_word();
   void true_word();

@@ -96,6 +96,31 @@ TEST_F(SeveralPathsTest, APathThatComesAndGoesIsToldOfOnceASecond) {
   EXPECT_GE(a_.channel->path_statuses()[0].failures, (a_.path_changes.size() + untold) / 2);
 }
 
+// The peer is late now and then: all paths go silent, and what is tried over the first one arrives, but brings no
+// answer there.
+TEST_F(SeveralPathsTest, APathThatBringsNothingBackFailsOnce) {
+  send(1);
+  expect_all_delivered();
+  silence(b_.transport);
+  for (unsigned char round = 2; round != 12; ++round) {
+    for (int i = 0; i < 15; ++i) {
+      send(round);
+      clock_.advance(kMillisecond);
+      a_.set.receive();
+      a_.set.run_timers(clock_.now());
+      a_.transmit();
+    }
+    for (int i = 0; i < 100; ++i) pass(kMillisecond);
+    expect_all_delivered();
+  }
+  EXPECT_EQ(a_.channel->path_statuses()[0].failures, 1u);
+  EXPECT_EQ(a_.channel->path_statuses()[1].failures, 0u);
+  EXPECT_EQ(a_.path_changes.size(), 1u);
+  silence(b_.transport, false);
+  pass(tuning::kLongestProbePause);
+  EXPECT_EQ(a_.channel->path_statuses()[0].silent_since, 0u);
+}
+
 class PathToBe : public SeveralPathsTest {
  protected:
   void SetUp() override {
