@@ -59,10 +59,16 @@ void PathTeller::serves(unsigned path, PathCause cause, Nanoseconds now) {
   if (silence.failed) add({.path = path, .cause = cause, .waited = now - silence.since});
 }
 
-void PathTeller::forget() {
-  silences_.assign(silences_.size(), {});
+void PathTeller::forget(unsigned path) {
+  if (std::exchange(silences_[path], {}).since != 0 && waiting_ && waiting_->path == path) waiting_.reset();
+}
+
+void PathTeller::begin_anew() {
+  for (unsigned path = 0; path != silences_.size(); ++path) {
+    const Silence& silence = silences_[path];
+    if (!silence.failed || !silence.link_down) forget(path);
+  }
   alive_until_.assign(alive_until_.size(), 0);
-  waiting_.reset();
 }
 
 std::optional<PathTeller::Change> PathTeller::take(Nanoseconds now) {

@@ -39,8 +39,11 @@ class PathTeller {
   void is_alive(unsigned path, Nanoseconds until) { alive_until_[path] = until; }
   // The silence of the path has ended.
   void serves(unsigned path, PathCause cause, Nanoseconds now);
-  // Nothing is known of any path any more.
-  void forget();
+  // The path is not silent, and nothing is to be told of it.
+  void forget(unsigned path);
+  // Nothing is known of any path any more, but of those that were found to have failed because their links are down:
+  // until forget() that is so, and it is not told again.
+  void begin_anew();
 
   Nanoseconds silent_since(unsigned path) const { return silences_[path].since; }  // 0: it is not silent
   std::uint64_t failures(unsigned path) const { return failures_[path]; }          // so far, told or not

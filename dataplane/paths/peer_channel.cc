@@ -478,7 +478,7 @@ void PeerChannel::reset() {
   if (several_ != nullptr) {
     for (unsigned number = 0; number != reliable_.paths(); ++number) several_->lead(number, PathEnds::kHome, 0);
     several_->watch = PathWatch(reliable_.paths());
-    several_->teller.forget();
+    several_->teller.begin_anew();
     several_->comparison.forget();
     use_best();
   }

@@ -28,6 +28,7 @@ bool SeveralPaths::link_is_said(unsigned path, Nanoseconds now, Nanoseconds move
   const LinkStatus* const link = paths[path].capabilities->link_status;
   if (link == nullptr) return false;
   const bool is_lost = watch.link_is_said(path, link->words_against(paths[path].end), now);
+  if (!watch.is_silent(path)) teller.forget(path);  // the peer has begun anew since its link was down
   if (!watch.is_silent(path) || !watch.is_there(path)) return is_lost;
   teller.went_silent(path, now, moved);  // also one that is there now, and has not answered
   if (is_lost) teller.lost_link(path, now);

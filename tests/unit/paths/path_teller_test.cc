@@ -48,7 +48,7 @@ TEST_F(PathTelling, OnlyAFailureTakesAPathFromMessages) {
   EXPECT_EQ(teller_.failures(0), 1u);
   lose_link();
   EXPECT_TRUE(teller_.has_failed(0));
-  teller_.forget();
+  teller_.begin_anew();
   EXPECT_EQ(teller_.failures(0), 2u) << "so far";
   EXPECT_EQ(teller_.failures(1), 0u);
 }
@@ -195,9 +195,31 @@ TEST_F(PathTelling, TheLatestChangeWaitsAndTheOthersAreCounted) {
 
 TEST_F(PathTelling, WhatIsForgottenIsNotTold) {
   lose_link();
-  teller_.forget();
+  teller_.forget(0);
   EXPECT_FALSE(tells());
   EXPECT_EQ(teller_.silent_since(0), 0u);
+}
+
+TEST_F(PathTelling, WhatIsToBeToldOfAPathThatServesIsNotForgotten) {
+  lose_link();
+  EXPECT_TRUE(tells());
+  teller_.serves(0, PathCause::answered, now_);
+  teller_.forget(0);
+  now_ = teller_.due();
+  EXPECT_TRUE(tells());
+}
+
+TEST_F(PathTelling, OfAPeerThatBeginsAnewOnlyLostLinksAreKnown) {
+  teller_.went_silent(1, now_, UINT64_MAX);
+  teller_.lost_link(1, now_);
+  EXPECT_TRUE(tells());
+  teller_.begin_anew();
+  EXPECT_EQ(teller_.silent_since(0), 0u);
+  EXPECT_TRUE(teller_.has_failed(1));
+  teller_.went_silent(1, now_, UINT64_MAX);
+  teller_.lost_link(1, now_);
+  EXPECT_EQ(teller_.due(), UINT64_MAX) << "that was told";
+  EXPECT_EQ(teller_.failures(1), 1u);
 }
 
 }  // namespace

@@ -121,6 +121,44 @@ TEST_F(SeveralPathsTest, APathThatBringsNothingBackFailsOnce) {
   EXPECT_EQ(a_.channel->path_statuses()[0].silent_since, 0u);
 }
 
+TEST_F(SeveralPathsTest, ALostLinkIsToldOnceAlsoWhereThePeerBeginsAnew) {
+  send(1);
+  expect_all_delivered();
+  for (MemoryTransport* transport : {&a_.transport, &a_.other_transport}) {
+    transport->say_of_link(false);
+    silence(*transport);
+  }
+  send(2);
+  for (int i = 0; i < 30; ++i) pass(100 * kMillisecond);
+  const std::size_t told = a_.path_changes.size();
+  EXPECT_EQ(a_.path_changes.back().taken, nullptr);
+  a_.channel->begin_anew();
+  for (int i = 0; i < 30; ++i) pass(100 * kMillisecond);
+  EXPECT_EQ(a_.path_changes.size(), told);
+  for (const PathStatus& path : a_.channel->path_statuses()) EXPECT_EQ(path.failures, 1u);
+
+  for (MemoryTransport* transport : {&a_.transport, &a_.other_transport}) {
+    transport->say_of_link(true);
+    silence(*transport, false);
+  }
+  for (int i = 0; i < 30; ++i) pass(100 * kMillisecond);
+  EXPECT_GT(a_.path_changes.size(), told);
+  EXPECT_FALSE(a_.path_changes.back().failed());
+}
+
+TEST_F(SeveralPathsTest, ALinkThatIsUpWhenThePeerBeginsAnewIsNotSilent) {
+  send(1);
+  expect_all_delivered();
+  a_.transport.say_of_link(false);
+  send(2);
+  pass(tuning::kLinkLookPause);
+  EXPECT_NE(a_.channel->path_statuses()[0].silent_since, 0u);
+  a_.transport.say_of_link(true);
+  a_.transport.look();
+  a_.channel->begin_anew();
+  EXPECT_EQ(a_.channel->path_statuses()[0].silent_since, 0u);
+}
+
 class PathToBe : public SeveralPathsTest {
  protected:
   void SetUp() override {
