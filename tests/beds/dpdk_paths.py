@@ -9,14 +9,14 @@ import os
 import re
 import subprocess
 import sys
-import time
 
 sys.dont_write_bytecode = True
-from paths_probe import goes_on_while  # noqa: E402
+from paths_probe import Job  # noqa: E402
 from tap import check, finish  # noqa: E402
 
 BUILD = os.path.abspath(sys.argv[1])
 KIND = os.environ["DPDK_PORTS_KIND"]
+MANY = 30  # times ten operations: some hundred packets over each port that is in use
 
 
 def arguments(task):
@@ -30,27 +30,32 @@ def arguments(task):
     return own + " --vdev=" + second.replace("net_af_packet0", "net_af_packet1")
 
 
-def job(*program, **variables):
+def prepared(*program, **variables):
+    """The words of a job, and its environment."""
     environment = {**os.environ, "MP_EUILIB": "us", "OPENLAPI_MODULES": "dpdk", "LAPI_USE_SHM": "no", "MP_INFOLEVEL": "2",
                    **variables, "ARGUMENTS_0": arguments(0), "ARGUMENTS_1": arguments(1)}
     script = 'eval "export OPENLAPI_DPDK_ARGUMENTS=\\"\\$ARGUMENTS_$PMIX_RANK\\""; '
     if KIND == "memif":
         script += 'export MP_LAPI_NETWORK=@2:1,net_memif$((1 - PMIX_RANK)):2,net_memif9; '
     script += 'exec "$0" "$@"'
-    return subprocess.Popen([os.path.join(BUILD, "control/lapirun"), "-n", "2", "/bin/sh", "-c", script,
-                             *(os.path.join(BUILD, word) if "/" in word else word for word in program)],
-                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                            env=environment)
+    return [os.path.join(BUILD, "control/lapirun"), "-n", "2", "/bin/sh", "-c", script,
+            *(os.path.join(BUILD, word) if "/" in word else word for word in program)], environment
+
+
+def job(**variables):
+    """Operations of all kinds, until it is told to end."""
+    return Job(*prepared("tests/system/api_paths_probe", "polling", "0", **{"API_PATHS_TIMEOUT": "60", **variables}))
 
 
 def opened(**variables):
     """By task, the ports of each adapter that it opens; and all that was said."""
-    process = job("tests/system/api_init_probe", **variables)
-    out, err = process.communicate(timeout=100)
+    words, environment = prepared("tests/system/api_init_probe", **variables)
+    done = subprocess.run(words, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100,
+                          check=False)
     adapters = {}
-    for task, ports in re.findall(r"over a port\. task ([0-9]+), dpdk ([^(\n]*) \(", err):
+    for task, ports in re.findall(r"over a port\. task ([0-9]+), dpdk ([^(\n]*) \(", done.stderr):
         adapters.setdefault(int(task), []).append(ports)
-    return (adapters if process.returncode == 0 else {}), f"{process.returncode}\n{out}{err}"
+    return (adapters if done.returncode == 0 else {}), f"{done.returncode}\n{done.stdout}{done.stderr}"
 
 
 def check_choice(wanted, **variables):
@@ -77,34 +82,35 @@ def test_ports_are_chosen():
     ip("link set dpdk0 up")
 
 
+def a_port_fails(running):
+    """Whether it is told that one does, and serves again."""
+    ip("link set dpdk0 down")
+    told = running.has_said(r"adapter 0 \(dpdk, [^\n]* has failed: ") and running.goes_on(MANY)
+    ip("link set dpdk0 up")
+    return told and running.has_said(r"adapter 0 \(dpdk, [^\n]* serves again")
+
+
 def test_both_ports_carry_data(**variables):
-    process = job("tests/system/api_paths_probe", "polling", "6", **variables)
-    begun = process.stdout.readline()
+    running = job(**variables)
+    check("it goes on at first", running.goes_on(MANY), running)
     if KIND == "af_packet":
-        time.sleep(2)
-        ip("link set dpdk0 down")
-        time.sleep(1.5)
-        ip("link set dpdk0 up")
-    out, err = process.communicate(timeout=200)
-    seen = f"{process.returncode}\n{begun}{out}{err}"
-    check("nothing is lost, doubled or wrong", begun == "begun 0\n" and process.returncode == 0 and
-          "wrong 0" in out.splitlines(), seen)
-    sent = re.findall(r"dpdk, (net_\S+) [^\n]*: ([0-9]+) packets sent", err)
+        check("the failure of a port and its end are told", a_port_fails(running), running)
+    check("nothing is lost, doubled or wrong", running.goes_on(MANY) and running.ends_well(), running)
+    sent = re.findall(r"dpdk, (net_\S+) [^\n]*: ([0-9]+) packets sent", running.said())
     check("both ports of both tasks have carried packets", len(sent) == 4 and
-          min(int(packets) for _, packets in sent) > 100, seen)
-    if KIND == "af_packet":
-        check("the failure and its end are told", re.search(r"adapter 0 \(dpdk, [^\n]* has failed: ", err) and
-              re.search(r"adapter 0 \(dpdk, [^\n]* serves again", err), seen)
+          min(int(packets) for _, packets in sent) > 100, running)
 
 
 def test_different_ports_are_dead_at_the_two_ends():
     """Task 0 keeps dpdk2, its second one, and task 1 dpdk1, its first one."""
-    process = job("tests/system/api_paths_probe", "polling", "0", MP_INSTANCES="2", API_PATHS_TIMEOUT="60")
-    good, goes_on, _, seen = goes_on_while(process, lambda: [ip(f"link set dpdk{port} down") for port in (0, 3)])
+    running = job(MP_INSTANCES="2")
+    before = running.goes_on()
+    for port in (0, 3):
+        ip(f"link set dpdk{port} down")
+    check("the ports that are left reach each other", before and running.goes_on(2), running)
     for port in (0, 3):
         ip(f"link set dpdk{port} up")
-    check("the ports that are left reach each other", goes_on, seen)
-    check("nothing is lost when different ports fail at the two ends", good, seen)
+    check("nothing is lost when different ports fail at the two ends", running.ends_well(), running)
 
 
 def set_hardware_address(port, new, former, only):
@@ -119,32 +125,25 @@ def set_hardware_address(port, new, former, only):
 def test_hardware_addresses_change(how, **variables):
     """Of the first port of each task in turn."""
     former = os.environ["DPDK_PORTS_MACS"].split()
-    process = job("tests/system/api_paths_probe", "polling", "0", API_PATHS_TIMEOUT="60", **variables)
-
-    def move():
-        for port in range(2):
-            set_hardware_address(port, f"02:0d:00:00:07:0{port}", former[port], only=True)
-            time.sleep(1.5)
-
-    good, goes_on, err, seen = goes_on_while(process, move)
-    for port in range(2):
-        set_hardware_address(port, former[port], f"02:0d:00:00:07:0{port}", only=False)
-    check(f"{how}: tasks go on whose ports have other hardware addresses", goes_on, seen)
-    check(f"{how}: hardware addresses that change lose nothing", good, seen)
+    running = job(**variables)
+    check(f"{how}: it goes on at first", running.goes_on(), running)
     for task in range(2):
+        set_hardware_address(task, f"02:0d:00:00:07:0{task}", former[task], only=True)
         check(f"{how}: task {task} says that its port has another address, and the other one that it knows",
-              re.search(rf"task {task}: adapter 0 \(dpdk, [^\n]* has another address", err) and
-              f"openlapi: task {1 - task}: an adapter of task {task} has another address" in err, seen)
+              running.has_said(rf"task {task}: adapter 0 \(dpdk, [^\n]* has another address",
+                               f"openlapi: task {1 - task}: an adapter of task {task} has another address"), running)
+        check(f"{how}: and they go on", running.goes_on(2), running)
+    for task in range(2):
+        set_hardware_address(task, former[task], f"02:0d:00:00:07:0{task}", only=False)
+    check(f"{how}: hardware addresses that change lose nothing", running.ends_well(), running)
 
 
 def test_a_task_without_any_link_says_so():
-    process = job("tests/system/api_paths_probe", "polling", "60", MP_EUIDEVICE="sn_all", API_PATHS_TIMEOUT="10")
-    begun = process.stdout.readline()
+    running = job(MP_EUIDEVICE="sn_all", API_PATHS_TIMEOUT="10")
     for port in (0, 2):
         ip(f"link set dpdk{port} down")
-    out, err = process.communicate(timeout=100)
-    check("all adapters of a task are down", begun == "begun 0\n" and process.returncode != 0 and ": error 435: " in err,
-          f"{process.returncode}\n{out}{err}")
+    check("all adapters of a task are down", running.fails() and ": error 435: " in running.said(), running)
+    check("which is told once of each", not running.told_twice(), running)
     for port in (0, 2):
         ip(f"link set dpdk{port} up")
 

@@ -17,6 +17,7 @@ import time
 sys.dont_write_bytecode = True
 from hosts_filter import Filter  # noqa: E402
 from hosts_programs import FOLDER, LIMIT, Done, add_network, environment, install, wait_until, write_schema  # noqa: E402
+from paths_probe import Job  # noqa: E402
 from tap import check, finish  # noqa: E402
 
 BUILD, SCHEMA = sys.argv[1], os.path.abspath(sys.argv[2])
@@ -24,7 +25,6 @@ BUILD, SCHEMA = sys.argv[1], os.path.abspath(sys.argv[2])
 SECOND = "10.9.0"  # the second network
 ALL = 2 * len(HOSTS)  # addresses
 REMOTE = {"LAM_MPI_SSI_boot": "rsh", "LAM_MPI_SSI_boot_rsh_fast": "1"}
-SOON = 1  # second in which everybody is to know
 TIMES = 10
 BLACK_HOLE = """
     chain in { type filter hook input priority 0; iifname "more" drop; }
@@ -96,7 +96,6 @@ def test_links():
         times.sort()
         print(f"# a link goes {state}: every host's namstat has said it {1000 * times[len(times) // 2]:.0f} ms after the "
               f"command was given over ssh (median of {TIMES}; {1000 * times[-1]:.0f} ms at most)", flush=True)
-        check(f"{state}: everybody knows within {SOON} s", times[len(times) // 2] < SOON, times)
 
 
 def test_spread():
@@ -112,7 +111,7 @@ def test_spread():
     took.sort()
     print(f"# from the daemon that sees it to the others: {1000 * took[len(took) // 2]:.0f} ms (median of {len(took)}; "
           f"{1000 * took[-1]:.0f} ms at most)", flush=True)
-    check("news spread", len(took) >= 2 * TIMES * (len(HOSTS) - 1) and took[len(took) // 2] < SOON, took)
+    check("news spread", len(took) >= 2 * TIMES * (len(HOSTS) - 1), took)
 
 
 def test_causes():
@@ -133,10 +132,18 @@ def reason(here, host):
     return adapters_of(json.loads(on(here, "namstat --json").out))[(host, "more")]["reason"]
 
 
-def report(host, *addresses):
-    """A task there finds that nothing comes through between its address and that of another host."""
+def report(host, *addresses, until="", seconds=3):
+    """A task there finds that nothing comes through between its address and that of another host. What it hears until it has
+    heard that, or in so many seconds."""
     probe = os.path.join(BUILD, "tests/system/control_adapter_probe")
-    return on(host, f"timeout 3 {probe} /tmp/lam-root@{host} {' '.join(addresses)}")
+    words = ["ssh", host, f"timeout {seconds} {probe} /tmp/lam-root@{host} {' '.join(addresses)}"]
+    with subprocess.Popen(words, env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as task:
+        heard = []
+        for line in task.stdout:
+            heard.append(line)
+            if line == until:
+                task.terminate()
+        return heard
 
 
 def test_a_black_hole():
@@ -144,18 +151,20 @@ def test_a_black_hole():
     host, rest = HOSTS[1], [HOSTS[0], *HOSTS[2:]]
     with Filter(host, BLACK_HOLE, way=HOSTS[2]):
         check("a black hole is seen by nobody", all(reason(here, host) is None for here in HOSTS))
-        told = report(HOSTS[0], f"{SECOND}.1", f"{SECOND}.2")
-        check("a task that complains hears the answer", f"{ALL} addresses, {ALL - 1} up\n" in told.out, told)
+        one_down = f"{ALL} addresses, {ALL - 1} up\n"
+        told = report(HOSTS[0], f"{SECOND}.1", f"{SECOND}.2", until=one_down, seconds=LIMIT)
+        check("a task that complains hears the answer", one_down in told, told)
         for here in HOSTS:
-            check(f"namstat on {here} knows that nobody answers there", reason(here, host) == "nobody answers")
+            check(f"namstat on {here} knows that nobody answers there",
+                  wait_until(lambda there=here: reason(there, host) == "nobody answers"))
             check(f"and on {here} that the others are up", all(reason(here, other) is None for other in rest))
     for here in HOSTS:
         check(f"{here} knows that it works again", wait_until(lambda there=here: reason(there, host) is None))
     told = report(HOSTS[0], f"{SECOND}.1", f"{SECOND}.2")
-    check("whoever complains without a reason changes nothing", f"{ALL} addresses, {ALL - 1} up\n" not in told.out and
+    check("whoever complains without a reason changes nothing", one_down not in told and
           all(reason(here, other) is None for here in HOSTS for other in HOSTS), told)
     told = report(HOSTS[0], "10.1.2.3", "10.3.2.1")
-    check("nor who complains of addresses that nobody has", f"{ALL} addresses, {ALL} up\n" == told.out, told)
+    check("nor who complains of addresses that nobody has", told == [f"{ALL} addresses, {ALL} up\n"], told)
 
 
 def followers(host):
@@ -164,10 +173,10 @@ def followers(host):
 
 
 def start_job(*settings):
-    words = ["lapirun", "-n", "2", "n1,2", *settings, os.path.join(BUILD, "tests/system/api_paths_probe"), "polling", "4"]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
-    check("a job begins", process.stdout.readline() == "begun 0\n")
-    return process
+    words = ["lapirun", "-n", "2", "n1,2", *settings, os.path.join(BUILD, "tests/system/api_paths_probe"), "polling", "0"]
+    job = Job(words, environment())
+    check("a job begins and goes on", job.begun and job.goes_on(), job)
+    return job
 
 
 def test_tasks_follow():
@@ -176,13 +185,12 @@ def test_tasks_follow():
     check("tasks with several adapters see the page", all(len(followers(host)) == 1 for host in HOSTS[1:3]),
           [followers(host) for host in HOSTS])
     on(HOSTS[2], "for n in 1 2 3; do ip link set more down; sleep 0.3; ip link set more up; sleep 0.3; done")
-    out, err = job.communicate(timeout=LIMIT)
-    check("and lose nothing", job.returncode == 0 and "wrong 0\n" in out, (job.returncode, out, err))
-    slowest = int(re.search(r"slowest (\d+)", out)[1])
-    print(f"# the slowest operation while an adapter of the peer went down and up three times: {slowest / 1000:.1f} ms", flush=True)
+    check("and lose nothing", job.goes_on() and job.ends_well(), job)
+    print(f"# the slowest operation while an adapter of the peer went down and up three times: "
+          f"{(job.number('slowest') or 0) / 1000:.1f} ms", flush=True)
     job = start_job()
     check("those with one adapter have no use for it", not any(followers(host) for host in HOSTS[1:3]))
-    job.communicate(timeout=LIMIT)
+    check("and lose nothing either", job.ends_well(), job)
 
 
 def test_a_stranger_lies():

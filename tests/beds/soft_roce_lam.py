@@ -10,12 +10,13 @@ import pathlib
 import re
 import subprocess
 import sys
-import time
+import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "packages"))
 from lam_lapi_jobs import LapiLam, Stream  # noqa: E402
 from packets_on_wire import PacketKinds  # noqa: E402
+from paths_probe import wait_until  # noqa: E402
 from tap import check, finish  # noqa: E402
 from unpacked_lam import run  # noqa: E402
 
@@ -59,14 +60,28 @@ def connection_problem(counts):
     return "" if counts["sent"] > 100 and counts["read"] == 0 else str(counts)
 
 
+def has_carried(port, before, amount=32 << 20):
+    """Bytes over its cable: sooner or later."""
+    return wait_until(lambda: carried(port) - before > amount)
+
+
+def carried(port):
+    return int(pathlib.Path(f"/sys/class/net/port{port}/statistics/rx_bytes").read_text())
+
+
 def test_a_cable_is_pulled(lam):
     two = ("unset MP_EUIDEVICE; device=$((LAMRANK % 2)); "
            "export MP_LAPI_NETWORK=@2:1,rxe$device:2,rxe$((device + 2))")
-    stream = Stream(lam, 8, program=lam.script(two, "./lam_stream", '"$@"'))
-    time.sleep(3)
+    enough = pathlib.Path(tempfile.mkdtemp(prefix="openlapi-stream-"), "enough")
+    before = [carried(port) for port in (0, 2)]
+    stream = Stream(lam, enough, program=lam.script(two, "./lam_stream", '"$@"'))
+    both = [has_carried(port, former) for port, former in zip((0, 2), before)]
     subprocess.run(["ip", "link", "set", "port0", "down"], check=True)
+    goes_on = has_carried(2, carried(2))
+    enough.touch()
     status, out, err = stream.end()
     subprocess.run(["ip", "link", "set", "port0", "up"], check=True)
+    check("both of two cables are in use, and one alone when the other is pulled", all(both) and goes_on, (both, goes_on, err))
     check("one of two cables is pulled: nothing is lost", status == 0 and out == "begun\nwrong 0\n", (status, out, err))
     sent = {device: int(count) for device, count in re.findall(r"task 0, verbs, (rxe\d) [^\n]*: (\d+) packets sent", err)}
     check("and both were in use", sent.keys() == {"rxe0", "rxe2"} and min(sent.values()) > 50, err)

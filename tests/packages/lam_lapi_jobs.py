@@ -158,10 +158,10 @@ class Survivor:
 
 
 class Stream:
-    """lam_stream, or a script that starts it, which has begun."""
+    """lam_stream, or a script that starts it, which has begun. `until`: seconds, or a file that is to be there."""
 
-    def __init__(self, lam, seconds, variables=(), program="./lam_stream"):
-        words = lam.words(2, program, seconds, variables=variables)
+    def __init__(self, lam, until, variables=(), program="./lam_stream"):
+        words = lam.words(2, program, until, variables=variables)
         self.process = subprocess.Popen(lam.mpirun_command(words), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
         self.begun = self.process.stdout.readline()

@@ -2,7 +2,9 @@
 // and takes their links away. Task 0 puts and gets MEBIBYTES for a while, one after the other, and looks at what has
 // come.
 //
-//   api_bulk_paths_probe interrupt|polling SECONDS MEBIBYTES
+//   api_bulk_paths_probe interrupt|polling MEBIBYTES   until the standard input of task 0 ends, for each line of which
+//   it
+//                                                      says "transfers", so far
 //
 // Task 0 says "begun 0" before the first transfer, and then lines of a name and a number: transfers, slowest
 // (milliseconds), wrong (of the transfers). Both tasks end with PRINT_STATISTICS.
@@ -15,6 +17,7 @@
 #include <vector>
 
 #include "tests/system/api_case.h"
+#include "tests/system/told_on_input.h"
 
 using namespace api_case;
 
@@ -22,6 +25,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using Words = std::vector<unsigned long long>;
+
+constexpr unsigned kLimit = 100;  // seconds, for a put and a get
 
 void fill(Words& words, unsigned long long lap) {
   for (std::size_t i = 0; i < words.size(); ++i) words[i] = (i + 1) * 0x9e3779b97f4a7c15u + lap;
@@ -33,20 +38,29 @@ class Load {
  public:
   Load(void* there, std::size_t bytes) : there_(there), own_(bytes / 8), fetched_(bytes / 8) {}
 
-  void run(std::chrono::duration<double> time) {
-    const auto until = Clock::now() + time;
-    while (Clock::now() < until) {
-      fill(own_, ++laps_);
-      std::fill(fetched_.begin(), fetched_.end(), 0);
-      timed([&] { put(); });
-      timed([&] { get(); });
-      wrong_ += own_ != fetched_;
+  void run_until_told() {
+    for (Told told = Told::nothing; told != Told::end; told = told_on_input()) {
+      if (told == Told::question) tell_transfers();
+      lap();
     }
-    std::printf("transfers %llu\nslowest %.0f\nwrong %llu\n", 2 * laps_, slowest_, wrong_);
+    tell_transfers();
+    std::printf("slowest %.0f\nwrong %llu\n", slowest_, wrong_);
     std::fflush(stdout);
   }
 
  private:
+  void lap() {
+    limit(kLimit);
+    fill(own_, ++laps_);
+    std::fill(fetched_.begin(), fetched_.end(), 0);
+    timed([&] { put(); });
+    timed([&] { get(); });
+    wrong_ += own_ != fetched_;
+  }
+  void tell_transfers() const {
+    std::printf("transfers %llu\n", 2 * laps_);
+    std::fflush(stdout);
+  }
   template <typename Call>
   void timed(Call call) {
     const auto begin = Clock::now();
@@ -92,8 +106,8 @@ class Load {
 }  // namespace
 
 int main(int count, char** arguments) {
-  limit(150);
-  EXPECT(count == 4);
+  limit(kLimit);
+  EXPECT(count == 3);
   read_words(2, arguments);
   lapi_info_t info = cleared_info();
   CALL(LAPI_Init(&handle, &info));
@@ -101,7 +115,7 @@ int main(int count, char** arguments) {
   CALL(LAPI_Qenv(handle, NUM_TASKS, &tasks));
   EXPECT(tasks == 2);
   CALL(LAPI_Senv(handle, INTERRUPT_SET, polling ? 0 : 1));
-  const auto bytes = static_cast<std::size_t>(std::atoi(arguments[3])) << 20;
+  const auto bytes = static_cast<std::size_t>(std::atoi(arguments[2])) << 20;
   Words here(bytes / 8);
   std::array<void*, 2> places{};
   CALL(LAPI_Address_init(handle, here.data(), places.data()));
@@ -109,7 +123,9 @@ int main(int count, char** arguments) {
     Load load(places[1], bytes);
     std::printf("begun 0\n");
     std::fflush(stdout);
-    load.run(std::chrono::duration<double>(std::atof(arguments[2])));
+    load.run_until_told();
+  } else {
+    limit(0);
   }
   CALL(LAPI_Gfence(handle));
   int unused = 0;

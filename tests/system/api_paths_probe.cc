@@ -12,7 +12,6 @@
 // (microseconds, of the slowest operation), slowest_of_eight (of the median of the slowest eight), wrong (bytes and
 // values).
 #include <arpa/inet.h>
-#include <poll.h>
 
 #include <algorithm>
 #include <array>
@@ -27,6 +26,7 @@
 #include <vector>
 
 #include "tests/system/api_case.h"
+#include "tests/system/told_on_input.h"
 
 using namespace api_case;
 
@@ -127,10 +127,8 @@ class Load {
   using Clock = std::chrono::steady_clock;
 
   bool is_told() {
-    pollfd input{STDIN_FILENO, POLLIN, 0};
-    if (poll(&input, 1, 0) != 1) return false;
-    char line[100];
-    if (read(STDIN_FILENO, line, sizeof line) <= 0) return true;
+    const Told told = told_on_input();
+    if (told != Told::question) return told == Told::end;
     std::printf("slowest %.0f\n", std::exchange(slowest_since_, 0) * 1e6);
     std::fflush(stdout);
     return false;
