@@ -137,7 +137,7 @@ ONLY_IN = [
                  "nic/dpdk/packet_ring.cc",
                  "control/", "shm/", "bench/", "samples/", "tests/"]),
     (r"sys/mman\.h", "memory maps", ["shm/", "nic/udp/udp_setup", "nic/dpdk/dpdk_setup", "nic/dpdk/huge_pages", "nic/verbs/registered_memory",
-                                     "nic/verbs/memory_monitor", "api/rpi/lapi/transfer_memory", "api/rpi/lapi/aligned_calls",
+                                     "nic/verbs/memory_monitor", "api/rpi/lapi/transfer_memory", "api/rpi/lapi/function_words",
                                      "control/job/pmix/",
                                      "control/client/", "control/daemon/adapters/", "api/arguments/argument_checks.cc", "bench/", "tests/"]),
     (r"thread|mutex|shared_mutex|condition_variable|future|semaphore|latch|barrier|stop_token|pthread\.h|threads\.h",

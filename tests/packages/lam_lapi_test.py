@@ -229,6 +229,12 @@ class LamLapiTest(unittest.TestCase):
             done = self.lam.run_lapi(2, program, options=options)
             self.assertEqual(output_of(done), "wrong 0\n")
 
+    def test_threads_get_memory(self):
+        """LAM's malloc() makes locks that other threads may have."""
+        program = self.lam.compile_program("lam_arenas.c")
+        for _ in range(3):
+            self.assertEqual(output_of(self.lam.run_lapi(1, program)), "arenas 1, taken before it was made 0\n")
+
     def test_spawning_what_does_not_exist(self):
         program = self.lam.compile_program("lam_spawn_none.c")
         for processes in (1, 2):

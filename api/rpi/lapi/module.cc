@@ -15,6 +15,7 @@
 #define LAM_SSI_RPI_1_1_0
 #include "api/lock/context_lock.h"
 #include "api/rpi/lapi/aligned_calls.h"
+#include "api/rpi/lapi/arena_locks.h"
 #include "api/rpi/lapi/cancel_calls.h"
 #include "api/rpi/lapi/checkpoint.h"
 #include "api/rpi/lapi/debugger.h"
@@ -213,6 +214,7 @@ int join(Running& run, const ProcessGroup& group, std::vector<_proc*> added) {
 int begin(std::span<_proc* const> processes, int most_short, const LostAfter& lost_after, ContextLock* lock) {
   const Call call(lock);
   lead_aligned_calls();
+  keep_arena_locks();
   auto begun = std::make_unique<Running>(static_cast<std::size_t>(most_short), lost_after, lock);
   ProcessGroup group;
   std::string reason;
