@@ -57,6 +57,23 @@ class LamLapiTest(unittest.TestCase):
                 done = self.lam.run_lapi(2, program, variables=variables, options=THREAD)
                 self.assertEqual(output_of(done), "the data have come without a call\n")
 
+    def test_a_thread_receives_what_could_be_cancelled(self):
+        program = self.lam.compile_program("lam_overlap_cancel.c")
+        for path, variables in PATHS.items():
+            with self.subTest(path=path):
+                done = self.lam.run_lapi(2, program, variables=variables, options=THREAD)
+                self.assertEqual(output_of(done), "the data have come without a call\n")
+
+    def test_cancelled_receives_lose_nothing(self):
+        program = self.lam.compile_program("lam_cancel.c")
+        expected = "1000 messages, wrong 0\n"
+        self.assertEqual(self.lam.mpirun(2, program, rpi="tcp"), expected)
+        for path, variables in PATHS.items():
+            for options in ([], THREAD):
+                with self.subTest(path=path, options=options):
+                    done = self.lam.run_lapi(2, program, variables=variables, options=options)
+                    self.assertEqual(output_of(done), expected)
+
     def test_netpipe_runs_to_its_end(self):
         """Debian's, unmodified; what it prints, but for the times."""
         shutil.copy(self.lam.tree / "bin/NPlam", self.lam.home)

@@ -1,5 +1,6 @@
 /* Process 0 receives 8 MiB from process 1; while they move neither is in a call of MPI. Each looks at memory that they
- * share through a file instead: whether the last byte is here, and whether the other one has seen so.
+ * share through a file instead: whether the last byte is here, and whether the other one has seen so. With CANCELS
+ * process 0 has another receive, which it cancels at the end.
  */
 #include <fcntl.h>
 #include <mpi.h>
@@ -30,6 +31,10 @@ int main(int count, char** words) {
   MPI_Init(&count, &words);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   volatile int* const flag = shared_flag(rank);
+#ifdef CANCELS
+  MPI_Request never;
+  if (rank == 0) MPI_Irecv(&done, 1, MPI_INT, 1, 1, MPI_COMM_WORLD, &never);
+#endif
   if (rank == 0) MPI_Irecv((void*)data, kBytes, MPI_CHAR, 1, 0, MPI_COMM_WORLD, &request);
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 1) {
@@ -43,6 +48,12 @@ int main(int count, char** words) {
   }
   if (rank == 0) printf(done ? "the data have come without a call\n" : "nothing has come for 60 seconds\n");
   MPI_Wait(&request, MPI_STATUS_IGNORE);
+#ifdef CANCELS
+  if (rank == 0) {
+    MPI_Cancel(&never);
+    MPI_Wait(&never, MPI_STATUS_IGNORE);
+  }
+#endif
   MPI_Finalize();
   return 0;
 }

@@ -464,11 +464,20 @@ ENGINES = {
         [("  if (!noted_.empty()) return true;\n", "")]),
     "cancelled_in_vain": (
         "api/rpi/lapi/receive_requests.cc", "a receive that the program may cancel meets a message outside its calls",
-        [("(!matches_outside_ || is_probe(*first)", "(is_probe(*first)")]),
+        [("= !matches_outside_ || is_probe(*first)", "= is_probe(*first)")]),
+    "cancelled_after_its_match": (
+        "api/rpi/lapi/surroundings.cc", "a receive that has met its message while calls are held off can be cancelled after it",
+        [("    if (holds_calls()) request->rq_state = LAM_RQSACTIVE;", "    ;")]),
+    "cancelled_before_its_match": (
+        "api/rpi/lapi/receive_requests.cc", "a receive that was cancelled has a message that comes while calls are held off",
+        [("if (around_.is_outside() && !around_.holds_calls()) return", "if (around_.is_outside()) return")]),
+    "held_off_for_good": (
+        "api/rpi/lapi/surroundings.cc", "calls that were held off never begin",
+        [("    layer_.release_calls();\n", "")]),
     "probe_answered_outside": (
         "api/rpi/lapi/receive_requests.cc", "a probe is taken for a receive outside the program's calls",
-        [("(!matches_outside_ || is_probe(*first) || is_one_sided(*first))",
-          "(!matches_outside_ || is_one_sided(*first))")]),
+        [("!matches_outside_ || is_probe(*first) || is_one_sided(*first);",
+          "!matches_outside_ || is_one_sided(*first);")]),
     "news_overtaken": (
         "api/rpi/lapi/surroundings.cc", "a request ends before it is told which message it has met",
         [("  if (!outside_ && !state.news.is_listed) return nullptr;\n", "  if (!outside_) return nullptr;\n")]),

@@ -28,6 +28,9 @@ struct lam_ssi_crmpi_actions {
   void (*lscrma_app_suspend)(void); /* lets go of MPI's lock until the checkpoint is over */
 };
 
+/* LAM's lock, of which programs have pointers only. */
+struct lam_mutex;
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -49,6 +52,11 @@ extern int lam_homog __attribute__((weak));
 enum { LAM_SSI_CRMPI_BASE_HANDLER_STATE_WAITING = 1 };
 extern volatile int lam_ssi_crmpi_base_handler_state __attribute__((weak));
 extern struct lam_ssi_crmpi_actions lam_ssi_crmpi __attribute__((weak));
+/* With MPI_THREAD_SERIALIZED every call of MPI has the lock from its begin to its end. */
+extern int lam_mpi_thread_level __attribute__((weak));
+extern struct lam_mutex lam_mpi_mutex __attribute__((weak));
+extern int lam_mutex_trylock(struct lam_mutex* mutex) __attribute__((weak)); /* 0: it is the caller's */
+extern void lam_mutex_unlock(struct lam_mutex* mutex) __attribute__((weak));
 /* Makes a request ready and has the module start it. 0, or LAMERROR. */
 extern int _mpi_req_start(MPI_Request request) __attribute__((weak));
 /* MPI_ERROR of a status. */

@@ -38,6 +38,12 @@ constexpr int kProgress = 0;       // 1: a thread goes on while the program is i
 constexpr int kTimeout = 900, kLeastTimeout = 10, kLongestTimeout = 86400;  // seconds without an answer
 constexpr int kSilence = 60;                                                // of the peer's host as well
 
+// All calls of MPI have one lock, so that only one is under way.
+bool calls_have_lock() {
+  const bool has_lock = &lam_mpi_mutex != nullptr && lam_mutex_trylock != nullptr && lam_mutex_unlock != nullptr;
+  return has_lock && &lam_mpi_thread_level != nullptr && lam_mpi_thread_level == MPI_THREAD_SERIALIZED;
+}
+
 class LamLayer final : public MpiLayer {
  public:
   void request_begun() override { ++lam_rq_nactv; }
@@ -48,6 +54,11 @@ class LamLayer final : public MpiLayer {
   bool is_homogeneous() override { return lam_homog != 0; }
   bool has_debugger() override { return is_traced(); }
   void let_checkpoint_in() override;
+  Holding hold_calls() override {
+    if (!calls_have_lock()) return Holding::never;
+    return lam_mutex_trylock(&lam_mpi_mutex) == 0 ? Holding::held : Holding::later;
+  }
+  void release_calls() override { lam_mutex_unlock(&lam_mpi_mutex); }
   void tell(const _proc& process, const char* what) override {
     const _gps& gps = process.p_gps;
     std::fprintf(stderr, "openlapi: process %d of its MPI_COMM_WORLD: process %d (pid %d on node n%d of LAM) %s\n",
@@ -160,11 +171,14 @@ int decline(const char* reason) {
   return 0;
 }
 
+// LAM tells nobody that it cancels a receive: no call may begin while the module's thread has one meet its message.
+bool has_to_hold_calls() { return lam_ssi_base_param_lookup_int(parameters.progress) == 1 && CancelCalls().may_come(); }
+
 int query(int* priority, int* thread_min, int* thread_max) {
   if (!host_is_known()) return decline("its host is not LAM 7.1: it has no nsend, ntry_recv or _mpi_req_start");
   *priority = lam_ssi_base_param_lookup_int(parameters.priority);
   if (*priority < 0) return decline("rpi_lapi_priority is negative");
-  *thread_min = MPI_THREAD_SINGLE;
+  *thread_min = has_to_hold_calls() ? MPI_THREAD_SERIALIZED : MPI_THREAD_SINGLE;
   *thread_max = MPI_THREAD_SERIALIZED;
   return 1;
 }

@@ -1,9 +1,18 @@
 // What the module `lapi` calls of the MPI layer that has loaded it.
 #pragma once
 
+#include <cstdint>
+
 #include "api/rpi/include/rpisys.h"
 
 namespace openlapi::rpi {
+
+// Whether no call of the program's begins for now.
+enum class Holding : std::uint8_t {
+  held,
+  later,  // the program is in a call, or another thread lets none begin
+  never,  // the layer has no way to do that
+};
 
 class MpiLayer {
  public:
@@ -26,6 +35,9 @@ class MpiLayer {
   virtual bool has_debugger() = 0;
   // Between waits inside a call that blocks, if need be for long: who wants to make a checkpoint waits for this.
   virtual void let_checkpoint_in() {}
+  // By a thread that is in no call: none begins until release_calls(), if the answer is `held`. Does not wait.
+  virtual Holding hold_calls() { return Holding::never; }
+  virtual void release_calls() {}
   // For people: what a process has done, or what has become of it. Allocates nothing.
   virtual void tell(const _proc& process, const char* what) = 0;
 };

@@ -178,12 +178,14 @@ Landing ReceiveRequests::accept(Arrival& arrival) {
 }
 
 // For the program's next call. Outside of calls probes are not answered, and whether a receive has been cancelled is
-// not known. What came first is matched first.
+// not known unless no call can begin. What came first is matched first.
 bool ReceiveRequests::has_to_wait(const Arrival& arrival) {
   if (!noted_.empty()) return true;
   if (!around_.is_outside()) return false;
   const auto* first = static_cast<const RequestState*>(posted_.find(arrival.wanted));
-  return first != nullptr && (!matches_outside_ || is_probe(*first) || is_one_sided(*first));
+  if (first == nullptr) return false;
+  const bool may_be_ended = !matches_outside_ || is_probe(*first) || is_one_sided(*first);
+  return may_be_ended && !around_.hold_calls();
 }
 
 void ReceiveRequests::note(Arrival& arrival) {
@@ -200,6 +202,15 @@ void ReceiveRequests::match_noted() {
     if (receive != nullptr && arrival->complete) postponed_.push_back(*arrival);
   }
   do_postponed();
+}
+
+void ReceiveRequests::match_noted_outside() {
+  if (noted_.empty() || !around_.hold_calls()) return;
+  try {
+    match_noted();
+  } catch (const std::bad_alloc&) {
+    return;  // the next call, or the next time
+  }
 }
 
 Landing ReceiveRequests::keep(Arrival& arrival) {
@@ -249,11 +260,11 @@ void ReceiveRequests::ignore(Arrival& arrival) {
 }
 
 // The first receive that takes it, still posted. Probes before it are answered; what the MPI layer has cancelled is
-// passed by. Outside of calls has_to_wait() has looked at it.
+// passed by. Outside of calls that are not held off has_to_wait() has looked at it.
 RequestState* ReceiveRequests::find_asking(const Arrival& arrival) {
   while (Posted* first = posted_.find(arrival.wanted)) {
     RequestState& state = static_cast<RequestState&>(*first);
-    if (around_.is_outside()) return &state;
+    if (around_.is_outside() && !around_.holds_calls()) return &state;
     const bool is_waiting = waits(*state.request);
     if (is_waiting && state.request->rq_type != LAM_RQIPROBE) return &state;
     withdraw(state);

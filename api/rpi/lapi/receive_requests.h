@@ -40,12 +40,15 @@ class ReceiveRequests {
   void lost(PeerState& peer);
   // The process is not touched again: what it has sent is no more, and nothing comes of it. Before its p_rpi is gone.
   void forget(PeerState& peer);
-  // Whether receives of the program may meet messages outside its calls: none is cancelled.
+  // Whether receives of the program may meet messages outside its calls although these are not held off: none is
+  // cancelled.
   void match_outside(bool may) { matches_outside_ = may; }
   // What came outside the program's calls, and waits for the next one: this one. Throws std::bad_alloc, and goes on
   // when it is called again.
   void match_noted();
   bool has_noted() const { return !noted_.empty(); }
+  // The same outside of calls, if the program's are held off meanwhile.
+  void match_noted_outside();
   // What could not be done inside arriving().
   void do_postponed();
 

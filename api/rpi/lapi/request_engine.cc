@@ -201,6 +201,7 @@ void RequestEngine::settle() {
 void RequestEngine::outside(bool is) {
   if (!is) receives_.do_postponed();
   around_.set_outside(is);
+  if (is) receives_.match_noted_outside();
 }
 
 int RequestEngine::advance(MPI_Request first, bool block) {

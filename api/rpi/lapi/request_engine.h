@@ -59,9 +59,11 @@ class RequestEngine final : public WorldListener {
   Landing arriving(const IncomingMessage& message) override;
   void lost(Peer peer, const char* reason) override;
   // Then the MPI layer's requests are not touched, and what happens to them is told in the next call of the functions
-  // above. A message for a probe, and one for a receive unless match_outside(true) was said, waits for that call, too,
-  // with all that come after it.
+  // above. A message for a probe, and one for a receive unless match_outside(true) was said, waits until the layer can
+  // hold the program's calls off, and all that come after it do: then what meets its message becomes active at once.
+  // Where the layer never can they wait for the next call of the functions above.
   void outside(bool is) override;
+  bool waits_for_program() const override { return receives_.has_noted() && around_.may_hold_later(); }
   // Whether no receive is cancelled any more: MPI_Cancel, which says nothing to the module, is not called.
   void match_outside(bool may) { receives_.match_outside(may); }
   // Something has happened outside that the next call tells.

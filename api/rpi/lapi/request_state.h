@@ -30,7 +30,7 @@ struct PeerState {
   std::map<std::uint32_t, Arrival*> overtakers{};  // messages whose predecessors are not here yet
   std::optional<std::uint32_t> last_in{};          // sequence number of `leaves`, once it is here
   bool told_of_refusal = false, told_of_memory = false;
-  bool stuck = false;                              // there was no memory to go on with its overtakers
+  bool stuck = false;  // there was no memory to go on with its overtakers
   ListLinks<PeerState> stuck_links{};
 
   bool is_gone() const { return lost || left; }
@@ -79,7 +79,8 @@ inline PeerState* peer_state_of(const _proc* process) {
 inline RequestState* request_state_of(const _req* request) { return reinterpret_cast<RequestState*>(request->rq_rpi); }
 
 // The MPI layer above and the World below; moves requests on, as the MPI layer sees them. Outside the program's calls
-// the MPI layer's requests are the program's: it may cancel them. What moves then is news, and told later.
+// the MPI layer's requests are the program's: it may cancel them, unless its calls are held off. What moves then is
+// news, and told later.
 class Surroundings {
  public:
   explicit Surroundings(MpiLayer& layer) : layer_(layer) {}
@@ -91,7 +92,12 @@ class Surroundings {
   void use(World& world) { world_ = &world; }
 
   bool is_outside() const { return outside_; }
-  void set_outside(bool is) { outside_ = is; }
+  void set_outside(bool is);
+  // Outside: the program begins no call, and so cancels nothing, before set_outside(false). False: that cannot be now.
+  bool hold_calls();
+  bool holds_calls() const { return holding_ == Holding::held; }
+  // It could not be when it was wanted last, but can be later.
+  bool may_hold_later() const { return holding_ == Holding::later; }
   bool has_news() const { return !news_.empty(); }
   // In a call of the program's.
   void tell_news();
@@ -119,6 +125,7 @@ class Surroundings {
   World* world_ = nullptr;
   bool changed_ = false;
   bool outside_ = false;
+  Holding holding_ = Holding::never;
   LinkedList<RequestState, &RequestState::news_links> news_{};
 };
 

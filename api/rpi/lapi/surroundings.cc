@@ -2,6 +2,19 @@
 
 namespace openlapi::rpi {
 
+void Surroundings::set_outside(bool is) {
+  if (!is && holds_calls()) {
+    layer_.release_calls();
+    holding_ = Holding::never;
+  }
+  outside_ = is;
+}
+
+bool Surroundings::hold_calls() {
+  if (outside_ && !holds_calls()) holding_ = layer_.hold_calls();
+  return holds_calls();
+}
+
 // Null: it is told at once. What follows news is news, too.
 News* Surroundings::news_of(MPI_Request request) {
   RequestState& state = *request_state_of(request);
@@ -29,6 +42,7 @@ void Surroundings::tell_message(MPI_Request request, const MetMessage& message) 
 void Surroundings::meet(MPI_Request request, const MetMessage& message) {
   if (News* news = news_of(request)) {
     news->met = message;
+    if (holds_calls()) request->rq_state = LAM_RQSACTIVE;  // before the program can cancel it
     return;
   }
   if (request->rq_state == LAM_RQSDONE) {  // cancelled although it could not be: too late

@@ -50,6 +50,9 @@ class WorldListener {
   virtual void lost(Peer peer, const char* reason) = 0;
   // What is told until outside(false) is told by a thread of the World's own, while the program is in no call.
   virtual void outside(bool /*is*/) {}
+  // Something came then that the listener could not take, and can take some time later: soon is to be told
+  // outside(true) again.
+  virtual bool waits_for_program() const { return false; }
 
  protected:
   ~WorldListener() = default;

@@ -11,7 +11,8 @@ namespace {
 
 // After so long whoever waits looks round: LAM may have told something else.
 constexpr Nanoseconds kLongestWait = kSecond;
-constexpr Nanoseconds kLongestEnd = 86'400 * kSecond;  // of the thread, which makes a step at most
+constexpr Nanoseconds kBetweenTries = 100 * kMicrosecond;  // to find the program in no call
+constexpr Nanoseconds kLongestEnd = 86'400 * kSecond;      // of the thread, which makes a step at most
 
 std::vector<WakeSource*> sources_of(const std::vector<PolledWorld*>& worlds, Interruption& interruption) {
   std::vector<WakeSource*> all{&interruption};
@@ -128,6 +129,7 @@ bool WorldsPoller::has_work() {
 Nanoseconds WorldsPoller::deadline() {
   Nanoseconds earliest = UINT64_MAX;
   for (PolledWorld* world : worlds_) earliest = std::min(earliest, world->deadline());
+  if (has_thread_ && shared_.listener->waits_for_program()) earliest = std::min(earliest, clock_.now() + kBetweenTries);
   return earliest;
 }
 

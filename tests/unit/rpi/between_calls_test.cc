@@ -119,6 +119,85 @@ TEST_F(BetweenCallsTest, OneSidedReceivesMeetTheirMessagesInACall) {
   EXPECT_NE(landing.buffer, memory_);
 }
 
+TEST_F(BetweenCallsTest, AReceiveMeetsItsMessageAtOnceWhileCallsAreHeldOff) {
+  holding_ = Holding::held;
+  _req& request = receive(1, 5, memory_, 2);
+  engine_.outside(true);
+  EXPECT_FALSE(calls_are_held_) << "for nothing";
+  const Landing landing = arrive(message(0, 5), 3);
+  EXPECT_TRUE(calls_are_held_);
+  EXPECT_EQ(request.rq_state, LAM_RQSACTIVE) << "it can be cancelled no more";
+  complete(landing);
+  engine_.outside(false);
+  EXPECT_FALSE(calls_are_held_);
+  EXPECT_EQ(request.rq_flags, 0);
+  EXPECT_EQ(engine_.advance(&request, true), 1);
+  EXPECT_EQ(request.rq_state, LAM_RQSDONE);
+  EXPECT_NE(request.rq_flags & LAM_RQFTRUNC, 0);
+  EXPECT_EQ(request.rq_status.MPI_TAG, 5);
+  EXPECT_EQ(active_, 0);
+}
+
+TEST_F(BetweenCallsTest, ACancelledReceiveIsPassedByWhileCallsAreHeldOff) {
+  holding_ = Holding::held;
+  _req& cancelled = receive(1, 5, memory_, 1);
+  _req& other = receive(1, MPI_ANY_TAG, memory_ + 100, 1);
+  cancel(cancelled);
+  engine_.outside(true);
+  const Landing landing = arrive(message(0, 5), 1);
+  EXPECT_EQ(landing.buffer, memory_ + 100);
+  complete(landing);
+  engine_.outside(false);
+  engine_.advance(&cancelled, false);
+  EXPECT_EQ(cancelled.rq_flags, LAM_RQFCANCEL);
+  EXPECT_EQ(other.rq_state, LAM_RQSDONE);
+  EXPECT_EQ(active_, 0);
+}
+
+TEST_F(BetweenCallsTest, OneSidedReceivesMeetTheirMessagesWhileCallsAreHeldOff) {
+  engine_.match_outside(true);
+  holding_ = Holding::held;
+  _req& request = build(LAM_RQIRECV, 1, 5, memory_, 1);
+  request.rq_marks |= LAM_RQFOSTARG;
+  EXPECT_TRUE(start(request));
+  engine_.outside(true);
+  EXPECT_EQ(arrive(message(0, 5), 1).buffer, memory_);
+  engine_.outside(false);
+}
+
+// The program is in a call that does not call the module; then it computes.
+TEST_F(BetweenCallsTest, WhatCameWhileCallsCouldNotBeHeldOffIsMatchedOnceTheyCan) {
+  holding_ = Holding::later;
+  _req& first = receive(1, 5, memory_, 1);
+  _req& second = receive(1, MPI_ANY_TAG, memory_ + 1, 1);
+  engine_.outside(true);
+  complete(arrive(message(0, 5), 1));
+  engine_.outside(false);
+  EXPECT_TRUE(engine_.waits_for_program());
+  EXPECT_EQ(first.rq_state, LAM_RQSSTART);
+  holding_ = Holding::held;
+  engine_.outside(true);
+  EXPECT_EQ(first.rq_state, LAM_RQSACTIVE);
+  complete(arrive(message(1, 6), 1));
+  engine_.outside(false);
+  EXPECT_FALSE(engine_.waits_for_program());
+  EXPECT_EQ(second.rq_state, LAM_RQSACTIVE);
+  EXPECT_EQ(engine_.advance(&first, false), 1);
+  EXPECT_EQ(first.rq_state, LAM_RQSDONE);
+  EXPECT_EQ(second.rq_state, LAM_RQSDONE);
+}
+
+TEST_F(BetweenCallsTest, WhatComesWhereCallsCannotBeHeldOffWaitsForTheNext) {
+  _req& request = receive(1, 5, memory_, 1);
+  engine_.outside(true);
+  complete(arrive(message(0, 5), 1));
+  engine_.outside(false);
+  EXPECT_FALSE(engine_.waits_for_program());
+  EXPECT_EQ(request.rq_state, LAM_RQSSTART);
+  EXPECT_EQ(engine_.advance(&request, false), 1);
+  EXPECT_EQ(request.rq_state, LAM_RQSDONE);
+}
+
 // What has come before is received, whatever the order in which it is told.
 TEST_F(BetweenCallsTest, WhoIsLostBetweenCallsIsLostAfterWhatItSent) {
   _req& had = receive(1, 5, memory_, 1);

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <string>
 #include <thread>
@@ -78,9 +79,10 @@ struct Process final : MpiLayer {
     ~Turn() { lock.unlock(); }
     ContextLock& lock;
   };
-  // As the module does it.
+  // As the module does it, and LAM around it.
   template <class Work>
   auto call(Work&& work) {
+    const std::lock_guard calling(calls);
     const Turn turn(lock);
     const auto result = work();
     worlds->end_call();
@@ -94,6 +96,11 @@ struct Process final : MpiLayer {
   int next_number() override { return 0; }
   bool is_homogeneous() override { return true; }
   bool has_debugger() override { return false; }
+  Holding hold_calls() override {
+    if (!has_calls_lock) return Holding::never;
+    return calls.try_lock() ? Holding::held : Holding::later;
+  }
+  void release_calls() override { calls.unlock(); }
   void tell(const _proc&, const char* what) override { told.emplace_back(what); }
 
   _req& start(int type, int peer, int tag, void* memory, std::size_t size) {
@@ -118,8 +125,14 @@ struct Process final : MpiLayer {
     const Turn turn(lock);
     return engine.is_unsettled();
   }
+  int state_of(const _req& request) {
+    const Turn turn(lock);
+    return request.rq_state;
+  }
 
   ContextLock lock;
+  std::mutex calls;  // LAM's lock of all calls
+  bool has_calls_lock = false;
   RequestEngine engine{*this, kShort};
   std::unique_ptr<JoinedWorlds> worlds = std::make_unique<JoinedWorlds>(
       engine,
@@ -209,6 +222,38 @@ TEST_F(ProgressThreadTest, AReceiveThatMayBeCancelledIsNotTouchedBetweenCalls) {
   process(0).advance();
   process(1).advance();
   EXPECT_EQ(next.rq_state, LAM_RQSDONE);
+  EXPECT_EQ(in, out);
+  EXPECT_EQ(process(0).active + process(1).active, 0);
+}
+
+TEST_F(ProgressThreadTest, AReceiveThatMayBeCancelledIsReceivedWhileBothComputeWhereCallsAreLocked) {
+  process(1).has_calls_lock = true;
+  std::vector<char> out(kLong, 5), in(kLong);
+  _req& receive = process(1).start(LAM_RQIRECV, 0, 3, in.data(), kLong);
+  process(0).start(LAM_RQISEND, 1, 3, out.data(), kLong);
+  ASSERT_TRUE(until([&] { return process(0).has_news(); })) << "its receiver has all of it";
+  EXPECT_EQ(process(1).state_of(receive), LAM_RQSACTIVE) << "nobody cancels it now";
+  process(0).advance();
+  process(1).advance();
+  EXPECT_EQ(receive.rq_state, LAM_RQSDONE);
+  EXPECT_EQ(in, out);
+  EXPECT_EQ(process(0).active + process(1).active, 0);
+}
+
+// MPI_Cancel, for instance.
+TEST_F(ProgressThreadTest, WhatComesDuringACallThatIsNoneOfTheModulesIsReceivedAfterIt) {
+  process(1).has_calls_lock = true;
+  std::vector<char> out(kLong, 5), in(kLong);
+  _req& receive = process(1).start(LAM_RQIRECV, 0, 3, in.data(), kLong);
+  {
+    const std::lock_guard calling(process(1).calls);
+    process(0).start(LAM_RQISEND, 1, 3, out.data(), kLong);
+    ASSERT_TRUE(until([&] { return process(1).has_news(); }));
+    EXPECT_EQ(process(1).state_of(receive), LAM_RQSSTART);
+  }
+  ASSERT_TRUE(until([&] { return process(0).has_news(); })) << "its receiver has all of it";
+  process(0).advance();
+  process(1).advance();
   EXPECT_EQ(in, out);
   EXPECT_EQ(process(0).active + process(1).active, 0);
 }

@@ -77,6 +77,15 @@ class QuietEngine : public testing::Test, public MpiLayer {
   int next_number() override { return 0; }
   bool is_homogeneous() override { return true; }
   bool has_debugger() override { return debugger_; }
+  Holding hold_calls() override {
+    EXPECT_FALSE(calls_are_held_);
+    calls_are_held_ = holding_ == Holding::held;
+    return holding_;
+  }
+  void release_calls() override {
+    EXPECT_TRUE(calls_are_held_);
+    calls_are_held_ = false;
+  }
   void tell(const _proc& process, const char* what) override {
     EXPECT_EQ(&process, members_[1]);
     told_.emplace_back(what);
@@ -125,6 +134,8 @@ class QuietEngine : public testing::Test, public MpiLayer {
   std::deque<_req> requests_{};
   int active_ = 0;
   bool debugger_ = false;
+  Holding holding_ = Holding::never;  // what whoever wants to hold calls off is told
+  bool calls_are_held_ = false;
   std::vector<std::string> told_{};
   RequestEngine engine_{*this, 64};
   char memory_[256] = {};

@@ -44,7 +44,10 @@ SimulatedProcess::~SimulatedProcess() {
 
 void SimulatedProcess::move_outside() {
   is_outside_ = true;
+  calls_can_be_held_ = may_cancel_ && job_.below(2) == 0;
+  if (calls_can_be_held_) tell_what_came_outside();
   world_.move_outside();
+  job_.expect(!calls_are_held_, "calls are held off when nothing moves");
   is_outside_ = false;
 }
 
@@ -53,13 +56,20 @@ void SimulatedProcess::cancel_nothing() {
   engine_.match_outside(true);
 }
 
-// While a receive may be cancelled, what comes between two calls meets it in the next one.
+Holding SimulatedProcess::hold_calls() {
+  job_.expect(!calls_are_held_, "calls are held off twice");
+  calls_are_held_ = is_outside_ && calls_can_be_held_;
+  return calls_are_held_ ? Holding::held : Holding::later;
+}
+
+// While a receive may be cancelled, what comes between two calls meets it when they can be held off, or in the next
+// one.
 void SimulatedProcess::arrives(int number) {
-  if (may_cancel_ && is_outside_) return arrived_outside_.push_back(number);
+  if (may_cancel_ && is_outside_ && !calls_can_be_held_) return arrived_outside_.push_back(number);
   job_.model.arrived(rank_, number);
 }
 
-void SimulatedProcess::begin_call() {
+void SimulatedProcess::tell_what_came_outside() {
   for (const int number : std::exchange(arrived_outside_, {})) job_.model.arrived(rank_, number);
 }
 
@@ -85,7 +95,7 @@ SimulatedRequest& SimulatedProcess::make(int type, const Wanted& peer, std::size
 }
 
 void SimulatedProcess::start(SimulatedRequest& made) {
-  begin_call();
+  tell_what_came_outside();
   _req& request = made.request;
   request.rq_flags = 0;
   request.rq_status = {MPI_UNDEFINED, MPI_UNDEFINED, MPI_SUCCESS, 0};
@@ -131,7 +141,7 @@ void SimulatedProcess::iprobe(const Wanted& wanted) {
 }
 
 int SimulatedProcess::advance(bool block) {
-  begin_call();
+  tell_what_came_outside();
   MPI_Request first = nullptr;
   for (auto made = requests_.rbegin(); made != requests_.rend(); ++made) {
     if (made->waits_for_restart) continue;
@@ -189,7 +199,7 @@ SimulatedProcess::Requests::iterator SimulatedProcess::destroy(Requests::iterato
 // ---- Without a request ----
 
 void SimulatedProcess::fast_send(unsigned to) {
-  begin_call();
+  tell_what_came_outside();
   const Wanted message{static_cast<int>(job_.below(kContexts)), static_cast<int>(rank_),
                        static_cast<int>(job_.below(kTags))};
   std::vector<char> buffer(job_.below(kMostShort + 1));

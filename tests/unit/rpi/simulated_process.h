@@ -57,7 +57,7 @@ class SimulatedProcess final : public MpiLayer {
   int advance(bool block);
   // As another call of its program would.
   void move() {
-    begin_call();
+    tell_what_came_outside();
     engine_.advance(nullptr, false);
   }
   // What its thread would do between two calls of the program.
@@ -67,7 +67,7 @@ class SimulatedProcess final : public MpiLayer {
   // Before the model is told: message `number` begins to arrive.
   void arrives(int number);
   void drain() {
-    begin_call();
+    tell_what_came_outside();
     engine_.drain();
   }
   bool has_active() const { return active_ > 0; }
@@ -81,12 +81,14 @@ class SimulatedProcess final : public MpiLayer {
   int next_number() override { return next_number_; }
   bool is_homogeneous() override { return true; }
   bool has_debugger() override { return false; }
+  Holding hold_calls() override;
+  void release_calls() override { calls_are_held_ = false; }
   void tell(const _proc&, const char*) override {}
 
  private:
   using Requests = std::list<SimulatedRequest>;
 
-  void begin_call();
+  void tell_what_came_outside();
 
   SimulatedRequest& make(int type, const Wanted& peer, std::size_t size, bool persistent);
   void start(SimulatedRequest& made);
@@ -117,7 +119,8 @@ class SimulatedProcess final : public MpiLayer {
   Requests requests_{};
   int active_ = 0;
   bool may_cancel_ = true, is_outside_ = false;
-  std::vector<int> arrived_outside_{};  // matched in the next call
+  bool calls_can_be_held_ = false, calls_are_held_ = false;
+  std::vector<int> arrived_outside_{};  // matched in the next call, or when calls can be held off
 };
 
 }  // namespace openlapi::rpi
