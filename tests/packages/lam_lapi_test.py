@@ -15,6 +15,7 @@ from unpacked_lam import output_of, run
 BUILT, LATER, INFO = (pathlib.Path(sys.argv.pop()).resolve() for _ in range(3))
 PATHS = {"shared memory": ["LAPI_USE_SHM=only"], "UDP": ["LAPI_USE_SHM=no"]}
 THREAD = ["-ssi", "rpi_lapi_progress", 1]
+SELF = ["-ssi", "cr", "self"]  # LAM's module for checkpoints
 NETPIPE = [[], ["-a"], ["-a", "-2"], ["-S"]]  # both ways at once, synchronous sends
 
 
@@ -200,9 +201,18 @@ class LamLapiTest(unittest.TestCase):
     def test_checkpoints_while_a_process_waits(self):
         program = self.lam.compile_program("lam_checkpoint.c")
         for kind, last in (("r", 1048575), ("s", 0), ("w", 1048575)):
-            with self.subTest(kind=kind):
-                done = self.lam.run_lapi(2, program, kind, options=["-ssi", "cr", "self"])
-                self.assertEqual(output_of(done), f"made 1, went on 1, last {last}\n")
+            for options in ([], THREAD):
+                with self.subTest(kind=kind, options=options):
+                    done = self.lam.run_lapi(2, program, kind, options=[*SELF, *options])
+                    self.assertEqual(output_of(done), f"made 1, went on 1, last {last}\n")
+
+    def test_checkpoints_under_load(self):
+        program = self.lam.compile_program("lam_checkpoints.c")
+        for path, variables in PATHS.items():
+            for options in ([], THREAD):
+                with self.subTest(path=path, options=options):
+                    done = self.lam.run_lapi(3, program, variables=variables, options=[*SELF, *options])
+                    self.assertEqual(output_of(done), "50 checkpoints, wrong 0\n")
 
     def test_no_memory_for_a_message_is_an_error_of_mpi(self):
         """For 100 MB that nobody has asked for and that come with their envelope; what comes behind is asked for."""

@@ -100,13 +100,32 @@ struct Parameters {
 Parameters parameters;
 Running* running = nullptr;
 
-// Not where a thread of the module's may move messages meanwhile, which a waiting call would not look for.
-void LamLayer::let_checkpoint_in() {
-  if (running->lock != nullptr) return;
-  if (&lam_ssi_crmpi_base_handler_state == nullptr || &lam_ssi_crmpi == nullptr) return;
-  if (lam_ssi_crmpi_base_handler_state == LAM_SSI_CRMPI_BASE_HANDLER_STATE_WAITING) lam_ssi_crmpi.lscrma_app_suspend();
-}
 ContextLock thread_lock;  // of all that runs, while there is a thread
+
+// Inside a call, for others who call the module: they may move messages, which the call looks for afterwards.
+class Suspended {
+ public:
+  Suspended() : lock_(running->lock) {
+    if (lock_ == nullptr) return;
+    running->worlds->end_call();
+    lock_->unlock();
+  }
+  ~Suspended() {
+    if (lock_ != nullptr) lock_->lock();
+  }
+  Suspended(const Suspended&) = delete;
+  Suspended& operator=(const Suspended&) = delete;
+
+ private:
+  ContextLock* const lock_;
+};
+
+void LamLayer::let_checkpoint_in() {
+  if (&lam_ssi_crmpi_base_handler_state == nullptr || &lam_ssi_crmpi == nullptr) return;
+  if (lam_ssi_crmpi_base_handler_state != LAM_SSI_CRMPI_BASE_HANDLER_STATE_WAITING) return;
+  const Suspended meanwhile;
+  lam_ssi_crmpi.lscrma_app_suspend();
+}
 
 // A call of the program's, without the thread meanwhile. LAM calls the module inside calls of the module, too.
 class Call {
