@@ -1,8 +1,10 @@
 #include "tests/unit/rpi/job/lam_job.h"
 
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -12,8 +14,10 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <filesystem>
 #include <new>
 #include <stdexcept>
 #include <vector>
@@ -21,6 +25,10 @@
 // Modules see what this program has.
 #pragma GCC visibility push(default)
 #include "api/rpi/lapi/lam_host.h"
+struct lam_mutex {
+  pthread_mutex_t real;
+};
+lam_mutex lam_mpi_mutex{PTHREAD_MUTEX_INITIALIZER};
 #pragma GCC visibility pop
 
 namespace openlapi::rpi {
@@ -35,6 +43,9 @@ struct Inbox {
 // What processes tell each other before there are messages, and in their ends.
 struct Shared {
   std::atomic<int> pids[kMostProcesses];
+  std::atomic<int> saved[kMostProcesses];  // process numbers of what was saved; 0: nothing
+  std::atomic<int> restarts, killed;       // of the whole job; processes so far
+  pid_t launcher;
   char mistakes[kMostProcesses][400];
 };
 
@@ -45,6 +56,7 @@ struct Piece {
 
 std::vector<Inbox> inboxes;  // by index
 int own_index = 0;
+Shared* shared_by_all = nullptr;
 std::deque<Piece>& arrived() {
   static std::deque<Piece> pieces;
   return pieces;
@@ -112,26 +124,88 @@ std::vector<pid_t> start_processes(int processes, Shared& shared, const std::fun
   return pids;
 }
 
-// The statuses of all that have ended by then.
-std::vector<int> await_ends(const std::vector<pid_t>& pids, unsigned most_seconds) {
-  constexpr int kRunning = -1;
-  std::vector<int> statuses(pids.size(), kRunning);
-  const auto is_over = [&] { return std::ranges::find(statuses, kRunning) == statuses.end(); };
-  timespec begin{}, now{};
-  clock_gettime(CLOCK_MONOTONIC, &begin);
-  for (now = begin; !is_over() && now.tv_sec - begin.tv_sec < static_cast<long>(most_seconds);) {
-    for (std::size_t n = 0; n < pids.size(); ++n) {
-      if (statuses[n] == kRunning && waitpid(pids[n], &statuses[n], WNOHANG) != pids[n]) statuses[n] = kRunning;
+// Awaits the ends of processes, and restarts those that were saved when all have been killed.
+class Ends {
+ public:
+  Ends(std::vector<pid_t> pids, Shared& shared)
+      : pids_(std::move(pids)), shared_(shared), statuses_(pids_.size(), kRunning) {}
+  // Kills those that have not ended by then.
+  ~Ends() {
+    for (std::size_t n = 0; n < pids_.size(); ++n) {
+      if (statuses_[n] != kRunning) continue;
+      end(pids_[n]);
+      if (const pid_t saved = shared_.saved[n].load(); saved != 0) end(saved);
     }
-    nanosleep(&kPause, nullptr);
-    clock_gettime(CLOCK_MONOTONIC, &now);
   }
-  for (std::size_t n = 0; n < pids.size(); ++n) {
-    if (statuses[n] != kRunning) continue;
-    kill(pids[n], SIGKILL);
-    waitpid(pids[n], nullptr, 0);
+  Ends(const Ends&) = delete;
+  Ends& operator=(const Ends&) = delete;
+
+  const std::vector<int>& await(unsigned most_seconds) {
+    timespec begin{}, now{};
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    for (now = begin; some_run() && now.tv_sec - begin.tv_sec < static_cast<long>(most_seconds);) {
+      for (std::size_t n = 0; n < pids_.size(); ++n) look(n);
+      nanosleep(&kPause, nullptr);
+      clock_gettime(CLOCK_MONOTONIC, &now);
+    }
+    return statuses_;
   }
-  return statuses;
+
+ private:
+  static constexpr int kRunning = -1;
+
+  bool some_run() const { return std::ranges::find(statuses_, kRunning) != statuses_.end(); }
+
+  void look(std::size_t n) {
+    int status = 0;
+    if (statuses_[n] != kRunning || waitpid(pids_[n], &status, WNOHANG) != pids_[n]) return;
+    const pid_t saved = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? shared_.saved[n].exchange(0) : 0;
+    if (saved == 0) {
+      statuses_[n] = status;
+      return;
+    }
+    pids_[n] = saved;
+    shared_.pids[n].store(0);
+    if (++killed_ < pids_.size()) return;
+    killed_ = 0;
+    ++shared_.restarts;
+  }
+
+  static void end(pid_t process) {
+    kill(process, SIGKILL);
+    waitpid(process, nullptr, 0);
+  }
+
+  std::vector<pid_t> pids_;
+  Shared& shared_;
+  std::vector<int> statuses_;
+  std::size_t killed_ = 0;  // that wait for the restart
+};
+
+bool has_messages(int descriptor) {
+  return std::ranges::any_of(inboxes,
+                             [&](const Inbox& each) { return descriptor == each.read || descriptor == each.write; });
+}
+
+// As a saved process has none.
+void close_files() {
+  std::vector<int> open;
+  for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {
+    open.push_back(std::atoi(each.path().filename().c_str()));
+  }
+  for (const int descriptor : open) {
+    if (descriptor > STDERR_FILENO && !has_messages(descriptor)) close(descriptor);
+  }
+}
+
+// Other processes have other numbers, too, by now.
+void become_restarted() {
+  close_files();
+  shared_by_all->pids[own_index].store(getpid());
+  for (int rank = 0; rank < lam_num_procs; ++rank) {
+    while (shared_by_all->pids[rank].load() == 0) nanosleep(&kPause, nullptr);
+    lam_procs[rank]->p_gps.gps_pid = shared_by_all->pids[rank].load();
+  }
 }
 
 }  // namespace
@@ -141,13 +215,16 @@ std::string run_lam_job(int processes, unsigned most_seconds, const std::functio
   void* const memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   auto& shared = *new (memory) Shared{};
+  shared.launcher = getpid();
+  shared_by_all = &shared;
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // of what processes have saved, when they are no more
   inboxes.assign(static_cast<std::size_t>(processes), {});
   for (Inbox& inbox : inboxes) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends) != 0) throw std::runtime_error("no sockets");
     inbox = {ends[0], ends[1]};
   }
-  const std::vector<int> statuses = await_ends(start_processes(processes, shared, work), most_seconds);
+  const std::vector<int> statuses = Ends(start_processes(processes, shared, work), shared).await(most_seconds);
   std::string wrong;
   for (int rank = 0; rank < processes; ++rank) {
     const int status = statuses[static_cast<std::size_t>(rank)];
@@ -166,6 +243,36 @@ std::string run_lam_job(int processes, unsigned most_seconds, const std::functio
   return wrong;
 }
 
+LockedCall::LockedCall() {
+  lam_mpi_thread_level = MPI_THREAD_SERIALIZED;
+  pthread_mutex_lock(&lam_mpi_mutex.real);
+}
+
+LockedCall::~LockedCall() { lam_mutex_unlock(&lam_mpi_mutex); }
+
+bool save_process() {
+  const int restarts = shared_by_all->restarts.load();
+  const pid_t saved = fork();
+  if (saved < 0) throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
+  if (saved > 0) {
+    shared_by_all->saved[own_index].store(saved);
+    return false;
+  }
+  while (shared_by_all->restarts.load() == restarts) {
+    nanosleep(&kPause, nullptr);
+    if (kill(shared_by_all->launcher, 0) != 0) _exit(1);
+  }
+  become_restarted();
+  return true;
+}
+
+void kill_process() {
+  const int all = lam_num_procs * (shared_by_all->restarts.load() + 1);
+  for (++shared_by_all->killed; shared_by_all->killed.load() < all;) nanosleep(&kPause, nullptr);
+  kill(getpid(), SIGKILL);
+  _exit(1);
+}
+
 }  // namespace openlapi::rpi
 
 // ---- What LAM's programs have ----
@@ -173,6 +280,11 @@ std::string run_lam_job(int processes, unsigned most_seconds, const std::functio
 using openlapi::rpi::arrived;
 
 int lam_rq_nactv = 0;
+int lam_mpi_thread_level = MPI_THREAD_SINGLE;
+
+int lam_mutex_trylock(lam_mutex* mutex) { return pthread_mutex_trylock(&mutex->real); }
+
+void lam_mutex_unlock(lam_mutex* mutex) { pthread_mutex_unlock(&mutex->real); }
 
 int nsend(nmsg* message) { return openlapi::rpi::send_piece(*message, message->nh_event & 0x7fff); }
 

@@ -1,12 +1,15 @@
 // The module `lapi` as it is loaded, in processes of its own.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "control/ssi/ssi_error.h"
+#include "dataplane/base/monotonic_clock.h"
 #include "tests/unit/rpi/job/loaded_process.h"
 
 namespace openlapi::rpi {
@@ -22,6 +25,11 @@ struct Way {
   const char* shared_memory;
   const char* progress;
 };
+
+void compute(Nanoseconds duration) {
+  const MonotonicClock clock;
+  for (const Nanoseconds until = clock.now() + duration; clock.now() < until;) continue;
+}
 
 class LapiModuleTest : public testing::TestWithParam<Way> {
  protected:
@@ -109,6 +117,29 @@ TEST_P(LapiModuleTest, MemoryIsForTransfersAndFreedOnce) {
       "");
 }
 
+// As a program that has LAM's MPI_Cancel, and computes between its calls.
+TEST_P(LapiModuleTest, CancelledReceivesLoseNothing) {
+  EXPECT_EQ(run_lam_job(3, kMostSeconds,
+                        [](int rank) {
+                          require(dlopen(std::getenv("RPI_CANCELLING"), RTLD_LAZY) != nullptr,
+                                  "nothing may be cancelled");
+                          std::optional<LoadedProcess> process;
+                          const auto call = [&](auto&& work) {
+                            const LockedCall locked;
+                            work();
+                          };
+                          call([&] { process.emplace(rank, 300, 4); });
+                          for (unsigned n = 0; n < 3000; ++n) {
+                            call([&] { process->act(); });
+                            compute(n % 16 * 2 * kMicrosecond);
+                            call([&] { process->cancel(); });
+                          }
+                          call([&] { process->finish(); });
+                          call([&] { process.reset(); });
+                        }),
+            "");
+}
+
 TEST_P(LapiModuleTest, CheckpointsUnderLoadLoseNothing) {
   EXPECT_EQ(run_lam_job(3, kMostSeconds,
                         [](int rank) {
@@ -131,6 +162,27 @@ TEST_P(LapiModuleTest, ARestartOpensEverythingAnewAndLosesNothing) {
                             for (int n = 0; n < 80; ++n) process.act();
                             process.host().checkpoint();
                             process.host().restart();
+                          }
+                          process.finish();
+                        }),
+            "");
+}
+
+// The processes that were saved, with other numbers and without a file or a socket, when all others have been killed.
+TEST_P(LapiModuleTest, ProcessesThatWereSavedLoseNothingWhenTheOthersAreKilled) {
+  EXPECT_EQ(run_lam_job(3, kMostSeconds,
+                        [](int rank) {
+                          LoadedProcess process(rank, 200, 3);
+                          for (int checkpoint = 0; checkpoint < 10; ++checkpoint) {
+                            for (int n = 0; n < 80; ++n) process.act();
+                            process.host().checkpoint();
+                            if (save_process()) {
+                              process.host().restart();
+                              continue;
+                            }
+                            process.host().go_on();
+                            for (int n = 0; n < 20; ++n) process.act();
+                            kill_process();
                           }
                           process.finish();
                         }),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <string>
 
 namespace openlapi::rpi {
@@ -66,6 +67,12 @@ void LoadedProcess::act() {
             static_cast<int>(below(kContexts)));
   }
   look();
+}
+
+void LoadedProcess::cancel() {
+  if (pending_.empty()) return;
+  Pending& chosen = *std::next(pending_.begin(), static_cast<std::ptrdiff_t>(below(pending_.size())));
+  if (chosen.operation.type == LAM_RQIRECV) host().cancel(chosen.handle);
 }
 
 void LoadedProcess::look() {

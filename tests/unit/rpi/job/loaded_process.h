@@ -19,6 +19,8 @@ class LoadedProcess {
 
   // Something that a program could do, by chance. Throws Failure.
   void act();
+  // A receive by chance, if it can still be cancelled.
+  void cancel();
   // Sends and receives the rest. Throws Failure: something was lost, doubled, or came in the wrong order.
   void finish();
   Host& host() { return process_.host(); }
