@@ -1,6 +1,7 @@
 /* A program for LAM/MPI: process 1 kills itself, waits until it is killed, or stops and sends once it goes on, and
  * process 0 waits for a message from it, for room for one to it, or for a message from anybody, or looks for one again
- * and again, as the first argument says. Prints what that ended with; process 1 prints that it waits. */
+ * and again, as the first argument says. Prints what that ended with; process 1 prints that it waits. Nothing of this
+ * happens before there is the file that the second argument names, if any does. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Errhandler_set(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Barrier(MPI_COMM_WORLD);
+  while (argc > 2 && access(argv[2], F_OK) != 0) usleep(1000);
   if (rank == 1 && kind == 'd') {
     printf("waits\n");
     fflush(stdout);

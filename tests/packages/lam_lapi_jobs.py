@@ -1,21 +1,27 @@
 """Jobs over the rpi module `lapi` in an unpacked LAM."""
+import concurrent.futures
 import pathlib
 import re
 import shutil
 import subprocess
 import time
 
-from unpacked_lam import SECONDS as SECONDS_OF_A_PROGRAM
-from unpacked_lam import UnpackedLam
+from unpacked_lam import SECONDS, UnpackedLam
 
 HERE = pathlib.Path(__file__).resolve().parent
-SECONDS = 30  # until a process must know of another one's death
+SECONDS_OF_PIPES = 10  # that a killed job's may be open
+
+
+def side_by_side(function, *arguments):
+    """What the function returns for each tuple of arguments: for jobs that sleep, or wait for LAM, most of the time."""
+    with concurrent.futures.ThreadPoolExecutor(max_workers=len(arguments)) as threads:
+        return list(threads.map(lambda each: function(*each), arguments))
 
 
 def rest_of(job):
     """What a killed job has printed. What it has started may outlive it, with its pipes."""
     try:
-        return job.communicate(timeout=SECONDS)
+        return job.communicate(timeout=SECONDS_OF_PIPES)
     except subprocess.TimeoutExpired as late:
         return late.stdout, late.stderr
 
@@ -60,7 +66,7 @@ class LapiLam(UnpackedLam):
         ended = []
         for job in both:
             try:
-                ended.append((*job.communicate(timeout=SECONDS_OF_A_PROGRAM), job.returncode))
+                ended.append((*job.communicate(timeout=SECONDS), job.returncode))
             except subprocess.TimeoutExpired:
                 job.kill()
                 ended.append((*rest_of(job), None))
@@ -70,10 +76,10 @@ class LapiLam(UnpackedLam):
 
     def script(self, before, program, words=""):
         """What to start instead of a program: it does something before."""
-        script = self.home / "script"
+        script = self.home / f"script.{time.monotonic_ns()}"
         script.write_text(f"#!/bin/sh\n{before}\nexec {program} {words}\n")
         script.chmod(0o755)
-        return "./script"
+        return f"./{script.name}"
 
     def last_words(self, processes, before, program, expected):
         """What each process has said on standard error: until one has said what is expected, or after the time that it
@@ -115,11 +121,11 @@ class LapiLam(UnpackedLam):
     def survivor_says(self, program, kind, variables=(), options=(), last="class"):
         """What process 0 has said: up to the line that begins with the word `last`, or after the time that it may take."""
         self._survivor = self.start_survivor(program, kind, variables, options)
-        return self._survivor.says_until(last, SECONDS)
+        return self._survivor.says_until(last)
 
-    def start_survivor(self, program, kind, variables=(), options=()):
+    def start_survivor(self, program, words, variables=(), options=()):
         said = self.home / f"said.{time.monotonic_ns()}"
-        script = self.script("", program, f"{kind} >{said}.$LAMRANK 2>{said}.$LAMRANK.errors")
+        script = self.script("", program, f"{words} >{said}.$LAMRANK 2>{said}.$LAMRANK.errors")
         # Without waiting: mpirun would end the survivor, which keeps what mpirun writes to.
         words = self.mpirun_command(self.words(2, script, variables=variables, options=["-nw", *options]))
         subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
@@ -149,9 +155,9 @@ class Survivor:
     def other_says(self):
         return self._read("1")
 
-    def says_until(self, last, seconds=SECONDS_OF_A_PROGRAM):
+    def says_until(self, last):
         """Up to the line that begins with this word, or after the time that it may take."""
-        until = time.monotonic() + seconds
+        until = time.monotonic() + SECONDS
         while not re.search(f"^{last}.*\n", self.says(), re.M) and time.monotonic() < until:
             time.sleep(0.05)
         return self.says()

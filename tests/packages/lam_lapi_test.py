@@ -9,7 +9,7 @@ import shutil
 import sys
 import unittest
 
-from lam_lapi_jobs import HERE, LapiLam, Stream
+from lam_lapi_jobs import HERE, LapiLam, Stream, side_by_side
 from unpacked_lam import output_of, run
 
 BUILT, LATER, INFO = (pathlib.Path(sys.argv.pop()).resolve() for _ in range(3))
@@ -36,6 +36,12 @@ class LamLapiTest(unittest.TestCase):
         # LAM keeps what was said to processes that died, and would give it to later ones.
         run(*self.lam.command("lamclean"))
 
+    def over_each_path(self, processes, *program, options=()):
+        """The paths' names, and the finished jobs, which run side by side."""
+        jobs = [(variables,) for variables in PATHS.values()]
+        return zip(PATHS, side_by_side(lambda variables: self.lam.run_lapi(processes, *program, variables=variables,
+                                                                           options=options), *jobs))
+
     def test_programs_print_the_same_as_over_other_modules(self):
         for source in ("lam_messages.c", "lam_fortran.f90"):
             program = self.lam.compile_program(source)
@@ -43,12 +49,10 @@ class LamLapiTest(unittest.TestCase):
                 expected = self.lam.mpirun(processes, program, rpi="tcp")
                 with self.subTest(program, rpi="usysv", processes=processes):
                     self.assertEqual(self.lam.mpirun(processes, program, rpi="usysv"), expected)
-                for path, variables in PATHS.items():
-                    with self.subTest(program, path=path, processes=processes):
-                        done = self.lam.run_lapi(processes, program, variables=variables)
-                        self.assertEqual(output_of(done), expected)
-                        done = self.lam.run_lapi(processes, program, variables=variables, options=THREAD)
-                        self.assertEqual(output_of(done), expected, "with a thread")
+                for options in ([], THREAD):
+                    for path, done in self.over_each_path(processes, program, options=options):
+                        with self.subTest(program, path=path, processes=processes, options=options):
+                            self.assertEqual(output_of(done), expected)
 
     def test_a_thread_receives_while_both_compute(self):
         """Neither calls MPI until both have seen that the data of a long message are there, and its sender is told."""
@@ -69,10 +73,9 @@ class LamLapiTest(unittest.TestCase):
         program = self.lam.compile_program("lam_cancel.c")
         expected = "1000 messages, wrong 0\n"
         self.assertEqual(self.lam.mpirun(2, program, rpi="tcp"), expected)
-        for path, variables in PATHS.items():
-            for options in ([], THREAD):
+        for options in ([], THREAD):
+            for path, done in self.over_each_path(2, program, options=options):
                 with self.subTest(path=path, options=options):
-                    done = self.lam.run_lapi(2, program, variables=variables, options=options)
                     self.assertEqual(output_of(done), expected)
 
     def test_netpipe_runs_to_its_end(self):
@@ -82,12 +85,10 @@ class LamLapiTest(unittest.TestCase):
             program = ["./NPlam", "-n", "3", "-u", "150000", *options]
             expected = rows_of(self.lam.started(["-np", 2, "-ssi", "rpi", "tcp", *program]))
             self.assertGreater(len(expected), 80)
-            for path, variables in PATHS.items():
-                with self.subTest(path=path, options=options):
-                    self.assertEqual(rows_of(self.lam.run_lapi(2, *program, variables=variables)), expected)
-                with self.subTest(path=path, options=options, thread=True):
-                    done = self.lam.run_lapi(2, *program, variables=variables, options=THREAD)
-                    self.assertEqual(rows_of(done), expected)
+            for thread in ([], THREAD):
+                for path, done in self.over_each_path(2, *program, options=thread):
+                    with self.subTest(path=path, options=options, thread=thread):
+                        self.assertEqual(rows_of(done), expected)
 
     def test_processes_that_are_spawned(self):
         program = self.lam.compile_program("lam_spawn.c")
@@ -131,22 +132,23 @@ class LamLapiTest(unittest.TestCase):
 
     def test_a_process_that_has_finalised_is_not_dead(self):
         program = self.lam.compile_program("lam_leaving.c")
-        for path, variables in PATHS.items():
+        for path, done in self.over_each_path(3, program):
             with self.subTest(path=path):
-                done = self.lam.run_lapi(3, program, variables=variables)
                 self.assertEqual(output_of(done), "from 2: 20\nfrom 1: 21010\nfrom 2, which has left: -21\n"
                                                   "from anybody, when all have left: -21\n")
 
     def test_a_killed_process_is_an_error_of_mpi(self):
-        program = self.lam.compile_program("lam_killed.c")
-        for path, variables in PATHS.items():
-            for kind in "rsai":
-                with self.subTest(path=path, kind=kind):
-                    # MPI_ERR_LOCALDEAD
-                    self.assertEqual(self.lam.survivor_says(program, kind, variables), "class 21\n")
-                    self.assertRegex(self.lam.survivors_errors(),
-                                     r"openlapi: process 0 of its MPI_COMM_WORLD: process 1 \(pid \d+ on node n0 of LAM\) is "
-                                     r"lost: it has ended")
+        """None dies before all have been started: LAM would give its place, and what it was sent, to another one."""
+        program, begin = self.lam.compile_program("lam_killed.c"), self.lam.home / "begin"
+        survivors = {(path, kind): self.lam.start_survivor(program, f"{kind} {begin}", variables)
+                     for path, variables in PATHS.items() for kind in "rsai"}
+        begin.touch()
+        for (path, kind), survivor in survivors.items():
+            with self.subTest(path=path, kind=kind):
+                self.assertEqual(survivor.says_until("class"), "class 21\n")  # MPI_ERR_LOCALDEAD
+                self.assertRegex(survivor.errors(),
+                                 r"openlapi: process 0 of its MPI_COMM_WORLD: process 1 \(pid \d+ on node n0 of LAM\) is "
+                                 r"lost: it has ended")
 
     def test_the_benchmark_takes_its_measures(self):
         program = self.lam.compile(HERE.parents[1] / "bench/mpi_bench.c", "mpi_bench")
@@ -200,30 +202,32 @@ class LamLapiTest(unittest.TestCase):
 
     def test_checkpoints_while_a_process_waits(self):
         program = self.lam.compile_program("lam_checkpoint.c")
-        for kind, last in (("r", 1048575), ("s", 0), ("w", 1048575)):
-            for options in ([], THREAD):
-                with self.subTest(kind=kind, options=options):
-                    done = self.lam.run_lapi(2, program, kind, options=[*SELF, *options])
-                    self.assertEqual(output_of(done), f"made 1, went on 1, last {last}\n")
+        jobs = [(kind, last, options) for kind, last in (("r", 1048575), ("s", 0), ("w", 1048575)) for options in ([], THREAD)]
+
+        def run_job(kind, _, options):
+            return self.lam.run_lapi(2, program, kind, options=[*SELF, *options])
+
+        for (kind, last, options), done in zip(jobs, side_by_side(run_job, *jobs)):
+            with self.subTest(kind=kind, options=options):
+                self.assertEqual(output_of(done), f"made 1, went on 1, last {last}\n")
 
     def test_checkpoints_under_load(self):
         program = self.lam.compile_program("lam_checkpoints.c")
-        for path, variables in PATHS.items():
-            for options in ([], THREAD):
+        for options in (SELF, [*SELF, *THREAD]):
+            for path, done in self.over_each_path(3, program, options=options):
                 with self.subTest(path=path, options=options):
-                    done = self.lam.run_lapi(3, program, variables=variables, options=[*SELF, *options])
                     self.assertEqual(output_of(done), "50 checkpoints, wrong 0\n")
 
     def test_no_memory_for_a_message_is_an_error_of_mpi(self):
         """For 100 MB that nobody has asked for and that come with their envelope; what comes behind is asked for."""
         program = self.lam.compile_program("lam_memory.c")
         short = ["-ssi", "rpi_lapi_short", 2000000000]
-        for path, variables in PATHS.items():
+        for path, done in self.over_each_path(2, program, "u", 1000, options=short):
             with self.subTest(path=path):
-                done = self.lam.run_lapi(2, program, "u", 1000, variables=variables, options=short)
                 self.assertEqual(done.stdout, "class 21\n", done.stderr)
                 self.assertIn("is lost: there is no memory for what it has sent", done.stderr)
-                done = self.lam.run_lapi(2, program, "u", 150000, variables=variables, options=short)
+        for path, done in self.over_each_path(2, program, "u", 150000, options=short):
+            with self.subTest(path=path):
                 self.assertEqual(done.stdout, "class 0\n", done.stderr)
 
     def test_no_memory_for_a_spawn_is_an_error_of_mpi(self):
