@@ -130,7 +130,9 @@ class Context {
 
   // Whether a call that polls may leave its step to later ones, since it would find nothing but timers. These get every
   // sixteenth. With the lock.
-  bool may_leave_step() { return ++steps_left_ % kLeftSteps != 0 && !closing_ && endpoint().has_only_timers(); }
+  bool may_leave_step() {
+    return ++steps_left_ % kLeftSteps != 0 && !closing_ && nothing_arrives(endpoint().arrival_word());
+  }
 
   // For LAPI_Probe: one step. True: something moved, or the lock was released meanwhile.
   bool probe();

@@ -203,11 +203,6 @@ ArrivalWord Endpoint::arrival_word() const {
   return watch != nullptr ? watch->arrival_word() : ArrivalWord{};
 }
 
-bool Endpoint::has_only_timers() const {
-  const ArrivalWord next = arrival_word();
-  return next.word != nullptr && next.word->load(std::memory_order_relaxed) == next.empty;
-}
-
 void Endpoint::flush() {
   if (parts_->channels != nullptr) parts_->channels->flush();
 }

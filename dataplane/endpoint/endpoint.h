@@ -102,8 +102,6 @@ class Endpoint {
 
   // After a progress() that moved nothing: the word in which the next packet will show, if there is a single one.
   ArrivalWord arrival_word() const;
-  // Whether a step would find nothing but timers, as far as one look at that word says. False where there is no word.
-  bool has_only_timers() const;
 
   // Sends the small messages that wait in half-filled packets. progress() does so, too.
   void flush();

@@ -35,6 +35,11 @@ struct ArrivalWord {
   std::uint64_t empty = 0;  // its value when receive_burst() last found nothing there, and until something arrives
 };
 
+// False also where there is no word.
+inline bool nothing_arrives(const ArrivalWord& next) {
+  return next.word != nullptr && next.word->load(std::memory_order_relaxed) == next.empty;
+}
+
 // For polling a single word. Optional.
 class ArrivalWatch {
  public:
