@@ -150,7 +150,7 @@ void Context::drain() {
   const bool below_callback = in_context_callback();
   auto finished = [&] {
     const bool done = endpoint().drained() && endpoint().unfinished().not_answered == 0 &&
-                      endpoint().unfinished().not_accepted_of_own == 0;
+                      endpoint().unfinished().not_accepted_of_own == 0 && guests_.unbegun() == 0;
     return (done && (below_callback || resources_->completions->idle())) || now() >= until;
   };
   struct Drained final : WaitCondition {
@@ -163,7 +163,8 @@ void Context::drain() {
   poller_->enter();
   poller_->wait(condition);
   poller_->leave();
-  say_left("other tasks have not taken", endpoint().drained() ? 0 : endpoint().unfinished().not_taken, "message");
+  const std::size_t not_taken = endpoint().drained() ? 0 : endpoint().unfinished().not_taken;
+  say_left("other tasks have not taken", not_taken + guests_.unbegun(), "message");
   say_left("other tasks have not answered", endpoint().unfinished().not_answered, "request");
   say_left("its own header handlers have not taken", endpoint().unfinished().not_accepted_of_own, "message");
   if (resources_->settings.info_level >= kLevelInformation) {
@@ -176,7 +177,8 @@ void Context::attend() {
   pin();
   handlers_.deliver_faults();
   if (collectives_.left_alone()) collectives_.tend();
-  engine_.set_attention(collectives_.left_alone() || handlers_.has_faults());
+  if (guests_.unbegun() != 0) guests_.go_on();
+  engine_.set_attention(collectives_.left_alone() || handlers_.has_faults() || guests_.unbegun() != 0);
   wake_sleepers();  // their waits may have become hopeless
   unpin();
 }

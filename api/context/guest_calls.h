@@ -2,13 +2,17 @@
 // whoever holds the lock carries them out, in the order in which they came, before the lock is free again.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include "api/include/lapi.h"
+#include "dataplane/transport/packet.h"
 
 namespace openlapi {
 
@@ -16,11 +20,13 @@ class Context;
 
 // One such call, with everything that it needs.
 struct GuestCall {
-  explicit GuestCall(lapi_handle_t meant) : handle(meant) {}
+  explicit GuestCall(lapi_handle_t meant, PeerIndex sent_to = kUnknownPeer) : handle(meant), target(sent_to) {}
   virtual ~GuestCall() = default;
-  virtual void run(Context& context) = 0;
+  // False: its target is still looked for, and nothing has changed; it has to come again.
+  virtual bool run(Context& context) = 0;
 
   const lapi_handle_t handle;  // if the context has another handle by then, the call is dropped
+  const PeerIndex target;      // kUnknownPeer: it sends nothing, and is never told to come again
   std::unique_ptr<GuestCall> next;
 };
 
@@ -44,6 +50,29 @@ class GuestCalls {
   GuestCall* last_ = nullptr;
   std::size_t count_ = 0;
   std::atomic<bool> closed_{false};
+};
+
+// Calls that were taken while their targets were still looked for. With the context's lock.
+class UnbegunCalls {
+ public:
+  std::size_t size() const { return calls_.size(); }
+  void clear() { calls_.clear(); }
+
+  // `run(call)`: as GuestCall::run(). Behind an earlier one to the same target the call waits.
+  template <class Run>
+  void begin(std::unique_ptr<GuestCall> call, const Run& run) {
+    const auto precedes = [&](const auto& other) { return other->target == call->target; };
+    if (std::ranges::any_of(calls_, precedes) || !run(*call)) calls_.push_back(std::move(call));
+  }
+
+  // Those that can begin now.
+  template <class Run>
+  void go_on(const Run& run) {
+    for (std::unique_ptr<GuestCall>& call : std::exchange(calls_, {})) begin(std::move(call), run);
+  }
+
+ private:
+  std::vector<std::unique_ptr<GuestCall>> calls_;
 };
 
 }  // namespace openlapi

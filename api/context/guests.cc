@@ -19,7 +19,10 @@ constexpr std::uint32_t kGuestsBetweenLooks = 64;
 class CounterSet final : public GuestCall {
  public:
   CounterSet(lapi_handle_t meant, const lapi_cntr_t* counter) : GuestCall(meant), counter_(counter) {}
-  void run(Context& context) override { context.counter_was_set(counter_); }  // the owner calls
+  bool run(Context& context) override {
+    context.counter_was_set(counter_);  // the owner calls
+    return true;
+  }
 
  private:
   const lapi_cntr_t* counter_;
@@ -31,7 +34,7 @@ class CounterSet final : public GuestCall {
 bool Guests::has_room() {
   if (calls_.closed() || ++seen_ % kGuestsBetweenLooks == 0) {
     const Endpoint& endpoint = context().endpoint();
-    calls_.set_closed(endpoint.unfinished().not_taken >= kMostNotTaken || endpoint.handlers_exhausted());
+    calls_.set_closed(endpoint.unfinished().not_taken + unbegun() >= kMostNotTaken || endpoint.handlers_exhausted());
   }
   return !calls_.closed();
 }
@@ -48,18 +51,31 @@ void Guests::admit_guests() {
     while (call != nullptr) call = std::move(call->next);
     return;
   }
-  for (; call != nullptr; call = std::move(call->next)) {
-    if (!own.is(call->handle)) continue;
-    begin_call();
-    try {
-      call->run(own);
-    } catch (const std::bad_alloc&) {
-      own.handlers().report_fault(Fault::out_of_memory, own.own_task());
-    }
-    end_call();
+  while (call != nullptr) {
+    std::unique_ptr<GuestCall> next = std::move(call->next);
+    if (own.is(call->handle)) unbegun_.begin(std::move(call), [this](GuestCall& one) { return run(one); });
+    call = std::move(next);
   }
+  if (unbegun() != 0) own.call_attention();
   has_room();
   after_calls();
+}
+
+void Guests::go_on() {
+  unbegun_.go_on([this](GuestCall& call) { return run(call); });
+}
+
+bool Guests::run(GuestCall& call) {
+  Context& own = context();
+  bool over = true;
+  begin_call();
+  try {
+    over = call.run(own);
+  } catch (const std::bad_alloc&) {
+    own.handlers().report_fault(Fault::out_of_memory, own.own_task());
+  }
+  end_call();
+  return over;
 }
 
 void Guests::after_calls() {

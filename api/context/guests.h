@@ -17,10 +17,17 @@ class Guests final : public LockGuests, private ContextPart {
   using ContextPart::ContextPart;
 
   // The context was opened.
-  void begin() { calls_.set_closed(false); }
+  void begin() {
+    calls_.set_closed(false);
+    unbegun_.clear();
+  }
 
   // LockGuests.
   void admit_guests() override;
+
+  // Calls whose targets are still looked for. They go on after each step.
+  std::size_t unbegun() const { return unbegun_.size(); }
+  void go_on();
 
   // A call that a guest makes at once, with the lock. Between begin and end the engine accepts what comes.
   bool has_room();
@@ -33,7 +40,10 @@ class Guests final : public LockGuests, private ContextPart {
   int set_counter(lapi_handle_t handle, lapi_cntr_t* counter, int value);
 
  private:
+  bool run(GuestCall& call);
+
   GuestCalls calls_;
+  UnbegunCalls unbegun_;
   std::uint32_t seen_ = 0;
 };
 

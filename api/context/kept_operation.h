@@ -64,13 +64,15 @@ template <auto Begin, class Request>
 class KeptOperation final : public GuestCall {
  public:
   KeptOperation(lapi_handle_t handle, const Request& request, std::uint64_t copy_limit)
-      : GuestCall(handle), request_(request) {
+      : GuestCall(handle, request.target), request_(request) {
     keep_parts(request_, copy_limit, parts_);
   }
-  void run(Context& context) override {
+  bool run(Context& context) override {
     Endpoint& endpoint = context.endpoint();
     const Submit result = (endpoint.*Begin)(request_);
+    if (result == Submit::busy) return false;
     if (result != Submit::accepted) endpoint.give_up_unbegun(unbegun(request_), result);
+    return true;
   }
 
  private:

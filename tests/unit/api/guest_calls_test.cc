@@ -14,7 +14,7 @@ namespace {
 
 struct NumberedCall final : GuestCall {
   NumberedCall(int thread_number, int call_number) : GuestCall(1), thread(thread_number), number(call_number) {}
-  void run(Context&) override {}
+  bool run(Context&) override { return true; }
   const int thread, number;
 };
 
@@ -40,6 +40,35 @@ TEST(GuestCallsTest, KeepsSoManyAndHasRoomAgain) {
     EXPECT_EQ(static_cast<NumberedCall&>(*call).number, 0);
   }
   EXPECT_TRUE(calls.push(call_number(2)));
+}
+
+struct CallTo final : GuestCall {
+  CallTo(PeerIndex peer, int call_number) : GuestCall(1, peer), number(call_number) {}
+  bool run(Context&) override { return true; }
+  const int number;
+};
+
+// Neither lost nor out of order, however often their target is asked for; others pass.
+TEST(UnbegunCallsTest, WaitForTheirTargetInTheirOrder) {
+  constexpr PeerIndex kLookedFor = 1, kOther = 2;
+  bool found = false;
+  std::vector<int> begun;
+  const auto run = [&](GuestCall& call) {
+    if (call.target == kLookedFor && !found) return false;
+    begun.push_back(static_cast<CallTo&>(call).number);
+    return true;
+  };
+  UnbegunCalls calls;
+  calls.begin(std::make_unique<CallTo>(kLookedFor, 0), run);
+  calls.begin(std::make_unique<CallTo>(kOther, 1), run);
+  calls.go_on(run);
+  EXPECT_EQ(begun, std::vector{1});
+  found = true;
+  calls.begin(std::make_unique<CallTo>(kLookedFor, 2), run);
+  EXPECT_EQ(calls.size(), 2u) << "the first one has not begun";
+  calls.go_on(run);
+  EXPECT_EQ(begun, (std::vector{1, 0, 2}));
+  EXPECT_EQ(calls.size(), 0u);
 }
 
 // As a context does it: what is taken is in order for each thread that has left something.
