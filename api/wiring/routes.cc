@@ -137,6 +137,7 @@ Route ContextRoutes::find_paths(PeerIndex peer) {
   Route route = search(peer);
   if (route.undecided) return {.undecided = true, .reason = "it is still looked for"};
   std::erase_if(asked_, [&](const auto& asked) { return asked.first.first == peer; });
+  std::erase_if(added_, [&](const auto& added) { return added.first % bootstrap_->size() == peer; });
   if (route.count != 0) {
     show(peer, *route.paths[0]);
   } else if (route.reason.empty()) {
@@ -284,7 +285,7 @@ void ContextRoutes::add_other_ends(const std::vector<End>& ends, PeerIndex peer,
       if (is_far && reaches_directly(home) && reaches_directly(other)) continue;
       const auto number = static_cast<PeerIndex>(peer + (other.there + 1) * bootstrap_->size());
       std::string ignored;
-      if (!network.transport->add_peer(number, other.address, ignored)) {
+      if (!add_once(*network.transport, number, other.address, ignored)) {
         route.undecided |= still_looks(*network.transport);
         continue;
       }
@@ -295,6 +296,14 @@ void ContextRoutes::add_other_ends(const std::vector<End>& ends, PeerIndex peer,
   }
 }
 
+// To add it again would have the transport look for it again, at each look for another one that is not found yet.
+bool ContextRoutes::add_once(Transport& transport, PeerIndex number, const PeerAddress& address, std::string& error) {
+  if (added_.contains({number, &transport})) return true;
+  if (!transport.add_peer(number, address, error)) return false;
+  added_.insert({number, &transport});
+  return true;
+}
+
 bool ContextRoutes::add_network(const Network& network, std::size_t there, PeerIndex peer, Route& route,
                                 std::vector<End>& ends) {
   PublishedAddress found;
@@ -302,7 +311,7 @@ bool ContextRoutes::add_network(const Network& network, std::size_t there, PeerI
   bool added = address_of(network, there, peer, found, error);
   if (added) {
     try {
-      added = network.transport->add_peer(peer, found.address, error);
+      added = add_once(*network.transport, peer, found.address, error);
       route.undecided |= !added && still_looks(*network.transport);
     } catch (const std::bad_alloc&) {  // of a module: the library's reserve is not for it
       added = false;

@@ -50,15 +50,15 @@ class ContextRoutes final : public RouteResolver {
  public:
   struct Network {
     Transport* transport;
-    std::string keys;                    // in the bootstrap: what they begin with; unused with a list
-    std::size_t number = 0;              // among the adapters with such keys
-    std::vector<PeerAddress> addresses;  // by task: the user's list; empty: ask the bootstrap
-    std::string device;                  // the local one, for people
-    std::string adapter{};               // to which it belongs; several may belong to the same one
-    bool is_last_resort = false;         // used where no network before it leads to the task
-    bool tags = false;                   // whether this task's packets carry tags there
-    bool followed = false;               // a daemon says which of the peers' adapters are down
-    std::function<bool()> has_link = {};                        // asks the system; empty: it cannot tell
+    std::string keys;                     // in the bootstrap: what they begin with; unused with a list
+    std::size_t number = 0;               // among the adapters with such keys
+    std::vector<PeerAddress> addresses;   // by task: the user's list; empty: ask the bootstrap
+    std::string device;                   // the local one, for people
+    std::string adapter{};                // to which it belongs; several may belong to the same one
+    bool is_last_resort = false;          // used where no network before it leads to the task
+    bool tags = false;                    // whether this task's packets carry tags there
+    bool followed = false;                // a daemon says which of the peers' adapters are down
+    std::function<bool()> has_link = {};  // asks the system; empty: it cannot tell
     std::string (*address_text)(const PeerAddress&) = nullptr;  // for people; null: its addresses mean nothing to them
     // Of the adapter's own address, that `device` is; null: that is something else.
     std::string (*own_text)(const PeerAddress&) = nullptr;
@@ -129,6 +129,7 @@ class ContextRoutes final : public RouteResolver {
   bool is_open(Group group, PeerIndex peer, std::size_t number, PublishedAddress& found, std::string& reason);
   static ChosenAdapter own_place(const Network& network);
   static ChosenAdapter place_of(Group group, const PeerAddress& address, std::size_t number, const Places& there);
+  bool add_once(Transport& transport, PeerIndex number, const PeerAddress& address, std::string& error);
   bool add_network(const Network& network, std::size_t there, PeerIndex peer, Route& route, std::vector<End>& ends);
   static bool reaches_directly(const End& end);
   void add_other_ends(const std::vector<End>& ends, PeerIndex peer, Route& route);
@@ -150,7 +151,8 @@ class ContextRoutes final : public RouteResolver {
   std::map<std::pair<PeerIndex, const Transport*>, PeerAddress> moved_;
   // What was asked for in searches for paths that are not over: others may have to fetch it.
   std::map<std::pair<PeerIndex, std::string>, std::vector<std::byte>> asked_;
-  std::set<PeerIndex> without_path_;  // those that the user was told about
+  std::set<std::pair<PeerIndex, const Transport*>> added_;  // by such searches
+  std::set<PeerIndex> without_path_;                        // those that the user was told about
 };
 
 }  // namespace openlapi

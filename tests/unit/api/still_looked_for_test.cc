@@ -63,5 +63,20 @@ TEST_F(StillLookedFor, IsOutOfReachIfNothingLeadsThere) {
   EXPECT_NE(testing::internal::GetCapturedStderr().find("has no way to task 1"), std::string::npos);
 }
 
+// Of two adapters of one kind the one that is reached already is not looked for again with each look for the other one.
+TEST(StillLookedForOverOne, OfTwoAdaptersTheOtherOneIsAddedOnce) {
+  TwoAdapters adapters;
+  adapters.publish({"first", "second"}, false);
+  adapters.transports[1].answer = RecordingTransport::Answer::not_yet;
+  ContextRoutes routes(adapters.tasks, ContextRoutes::SharedMemory{}, std::span<const int>{}, adapters.networks, 0);
+  for (int i = 0; i != 3; ++i) EXPECT_TRUE(routes.resolve(1).undecided);
+  EXPECT_EQ(adapters.transports[0].added, 1);
+  adapters.transports[1].answer = RecordingTransport::Answer::yes;
+  EXPECT_EQ(routes.resolve(1).count, 2u);
+  EXPECT_EQ(adapters.transports[0].added, 1);
+  EXPECT_EQ(routes.resolve(1).count, 2u);
+  EXPECT_EQ(adapters.transports[0].added, 2) << "it may be elsewhere by then";
+}
+
 }  // namespace
 }  // namespace openlapi

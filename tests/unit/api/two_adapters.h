@@ -53,6 +53,7 @@ class RecordingTransport final : public Transport, private PeerSearch {
   PeerAddress local_address() const override { return {}; }
   bool add_peer(PeerIndex number, const PeerAddress& address, std::string&) override {
     if (answer != Answer::yes) return false;
+    ++added;
     addresses[number].assign(reinterpret_cast<const char*>(address.bytes.data()), address.length);
     return true;
   }
@@ -64,6 +65,7 @@ class RecordingTransport final : public Transport, private PeerSearch {
 
   enum class Answer { yes, no, not_yet } answer = Answer::yes;
   std::map<PeerIndex, std::string> addresses{};
+  int added = 0;
 
  private:
   bool is_undecided() const override { return answer == Answer::not_yet; }
