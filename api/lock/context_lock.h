@@ -68,6 +68,7 @@ class ContextLock {
   }
 
   bool try_lock() {
+    if (owned_by_caller()) return false;  // the favourite would be let in once more
     if (!take(Revoking::unless_inside)) return false;
     owner_.store(this_thread(), std::memory_order_relaxed);
     return true;

@@ -190,6 +190,17 @@ TEST_F(FavouredLock, IsHeldWhileTheFavouriteIsInside) {
   lock_.unlock();
 }
 
+TEST_F(FavouredLock, IsNotTakenTwice) {
+  take_turns();
+  lock_.lock();
+  EXPECT_FALSE(lock_.try_lock());
+  EXPECT_TRUE(lock_.owned_by_caller());
+  lock_.unlock();
+  EXPECT_TRUE(lock_.try_lock());
+  EXPECT_FALSE(lock_.try_lock());
+  lock_.unlock();
+}
+
 TEST_F(FavouredLock, IsTakenByOneThatDoesNotWait) {
   take_turns();
   std::thread([&] {
