@@ -53,6 +53,12 @@ bool ContextLock::take(Revoking revoking) {
   }
 }
 
+// The favourite that leaves or steps back, and another one that lets it stay, may have kept each other out.
+bool ContextLock::looks_free() const {
+  const std::uint32_t seen = word_.load(std::memory_order_relaxed);
+  return seen == kFree || (seen == kFavoured && inside_.load(std::memory_order_relaxed) == 0);
+}
+
 void ContextLock::sleep_until_taken() {
   sleepers_.fetch_add(1, std::memory_order_relaxed);
   // Whoever frees the lock from here on wakes one of us.
@@ -83,7 +89,8 @@ bool ContextLock::revoke(Revoking revoking) {
   if (inside_.load(std::memory_order_acquire) != 0) {
     if (revoking == Revoking::unless_inside) {
       word_.store(kFavoured, std::memory_order_relaxed);
-      light_fence();
+      // Either the favourite sees that it may come again, or is seen to have left (looks_free()).
+      heavy_fence();
       if (sleepers_.load(std::memory_order_relaxed) != 0) futex_wake(word_, 1);
       return false;
     }

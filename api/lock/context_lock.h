@@ -69,7 +69,9 @@ class ContextLock {
 
   bool try_lock() {
     if (owned_by_caller()) return false;  // the favourite would be let in once more
-    if (!take(Revoking::unless_inside)) return false;
+    while (!take(Revoking::unless_inside)) {
+      if (!looks_free()) return false;
+    }
     owner_.store(this_thread(), std::memory_order_relaxed);
     return true;
   }
@@ -152,6 +154,7 @@ class ContextLock {
     return ++turns_in_a_row_ >= turns_until_favoured_ ? favour(thread) : kFree;
   }
   bool take(Revoking revoking);
+  bool looks_free() const;
   bool step_back();
   bool revoke(Revoking revoking);
   void await_favourite();

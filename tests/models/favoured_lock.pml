@@ -4,14 +4,15 @@
  *
  * What must hold, in every order:
  *   - one thread at a time has the lock (assert in acquired());
- *   - everybody gets it in the end, asleep or not (spin's own check of end states).
+ *   - everybody gets it in the end, asleep or not (spin's own check of end states);
+ *   - a guest is admitted in the end, although who announces it does not wait (assert in init).
  *
  * Plain stores become visible late, in the order in which a thread made them; it sees its own at once. An atomic
  * exchange and a system call make the thread's own stores visible, a heavy fence those of all threads. Loads are made in
  * the program's order. Each BREAK_ leaves one step out or does it in another place, and must be found.
  *
- * Left out: guests (who announces one does what a thread does that does not wait), hand_over(), and the number of turns
- * until a thread is the favourite: it may become so after each.
+ * Left out: hand_over(), a second guest while one waits, and the number of turns until a thread is the favourite: it may
+ * become so after each.
  */
 
 #define FAVOURITE 0 /* the only one, and from the start */
@@ -27,6 +28,7 @@
 
 byte word = FAVOURED, inside, sleepers;
 byte holders;
+bool guest_waits; /* counted once in sleepers */
 bool asleep_at_word[THREADS], asleep_inside[THREADS];
 
 /* Stores on their way, of each thread; and the word as the thread itself sees it while it has stores to it there. */
@@ -151,6 +153,9 @@ inline revoke() {
 #endif
         :: inside != 0 && !waits ->
             store_word(FAVOURED);
+#ifndef BREAK_NO_FENCE_WHEN_GIVING_BACK
+            heavy_fence();
+#endif
 #ifndef BREAK_GIVEN_BACK_WITHOUT_WAKING
             if
             :: sleepers != 0 -> wake_at_word()
@@ -174,6 +179,29 @@ inline take() {
     :: seen == FAVOURED && me != FAVOURITE -> revoke()
     :: else -> taken = false
     fi
+}
+
+inline try_lock() {
+    do
+    :: take();
+        if
+        :: taken -> break
+#ifndef BREAK_BOTH_KEEP_EACH_OTHER_OUT
+        :: !taken -> seen = SEEN_WORD;
+            if
+            :: seen == FREE
+            :: seen == FAVOURED ->
+                if
+                :: me == FAVOURITE || inside == 0
+                :: else -> break
+                fi
+            :: else -> break
+            fi
+#else
+        :: !taken -> break
+#endif
+        fi
+    od
 }
 
 inline sleep_until_taken() {
@@ -206,33 +234,81 @@ inline lock() {
     acquired()
 }
 
-inline unlock() {
+inline set_free() {
     holders--;
     seen = SEEN_WORD;
     if
     :: seen != HELD -> store_inside(0)
     :: seen == HELD -> store_word(FREE)
     :: seen == HELD && me == FAVOURITE -> store_word(FAVOURED)
-    fi;
+    fi
+}
+
+inline admit_guests_if_free() {
+    waited = waits; waits = false;
+    do
+    :: !guest_waits -> break
+    :: guest_waits ->
+        try_lock();
+        if
+        :: !taken -> break
+        :: taken ->
+            acquired();
+            /* guests_admitted() */
+            atomic {
+                MINE_ARE_SEEN ->
+                if
+                :: guest_waits -> guest_waits = false; sleepers--
+                :: else
+                fi
+            };
+            set_free()
+        fi
+    od;
+    waits = waited
+}
+
+inline wake_one() {
+    seen = SEEN_WORD;
+    if
+#ifdef BREAK_WHOEVER_REVOKES_IS_NOT_WOKEN
+    :: seen == REVOKED -> wake_at_word()
+#else
+    :: seen == REVOKED -> wake_inside()
+#endif
+    :: else -> wake_at_word()
+    fi
+}
+
+inline let_others_in() {
+    admit_guests_if_free();
     if
     :: sleepers == 0
-    :: sleepers != 0 ->
-        seen = SEEN_WORD;
-        if
-#ifdef BREAK_WHOEVER_REVOKES_IS_NOT_WOKEN
-        :: seen == REVOKED -> wake_at_word()
-#else
-        :: seen == REVOKED -> wake_inside()
-#endif
-        :: else -> wake_at_word()
-        fi
+    :: sleepers != 0 -> wake_one()
+    fi
+}
+
+inline unlock() {
+    set_free();
+    if
+    :: sleepers == 0
+    :: sleepers != 0 -> let_others_in()
     fi;
     seen = 0; seen_before = 0; taken = false
 }
 
+inline announce_guest() {
+    atomic { MINE_ARE_SEEN -> guest_waits = true };
+    add_to_sleepers(1);
+#ifndef BREAK_NO_FENCE_AFTER_ANNOUNCING
+    heavy_fence();
+#endif
+    let_others_in()
+}
+
 proctype thread(byte me; byte turns) {
     byte seen, seen_before;
-    bool taken, waits = true;
+    bool taken, waited, waits = true;
     do
     :: turns == 0 -> break
     :: turns != 0 -> turns--; lock(); unlock()
@@ -242,20 +318,31 @@ proctype thread(byte me; byte turns) {
 /* Who does not wait, once, and may have it. */
 proctype asker(byte me) {
     byte seen, seen_before;
-    bool taken, waits = false;
-    take();
+    bool taken, waited, waits = false;
+    try_lock();
     if
     :: taken -> acquired(); unlock()
     :: else
     fi
 }
 
+proctype announcer(byte me) {
+    byte seen, seen_before;
+    bool taken, waited, waits = false;
+    announce_guest();
+    seen = 0; taken = false
+}
+
 init {
     atomic {
-        run memory(); run thread(FAVOURITE, 3); run thread(1, 2);
+        run memory();
         if
-        :: run thread(2, 1)
-        :: run asker(2)
+        :: run thread(FAVOURITE, 2); run asker(1); run announcer(2)
+        :: run thread(FAVOURITE, 2); run thread(1, 2); run thread(2, 1)
+        :: run thread(FAVOURITE, 2); run thread(1, 2); run asker(2)
         fi
-    }
+    };
+    /* All but the memory and this one have ended. */
+    _nr_pr == 2;
+    assert(!guest_waits)
 }
