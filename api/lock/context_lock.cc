@@ -91,7 +91,6 @@ bool ContextLock::revoke(Revoking revoking) {
       word_.store(kFavoured, std::memory_order_relaxed);
       // Either the favourite sees that it may come again, or is seen to have left (looks_free()).
       heavy_fence();
-      if (sleepers_.load(std::memory_order_relaxed) != 0) futex_wake(word_, 1);
       return false;
     }
     await_favourite();

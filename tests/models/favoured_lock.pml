@@ -156,12 +156,6 @@ inline revoke() {
 #ifndef BREAK_NO_FENCE_WHEN_GIVING_BACK
             heavy_fence();
 #endif
-#ifndef BREAK_GIVEN_BACK_WITHOUT_WAKING
-            if
-            :: sleepers != 0 -> wake_at_word()
-            :: else
-            fi;
-#endif
             taken = false
         fi;
         if
@@ -338,8 +332,9 @@ init {
         run memory();
         if
         :: run thread(FAVOURITE, 2); run asker(1); run announcer(2)
+        :: run thread(FAVOURITE, 2); run asker(1); run announcer(2)
         :: run thread(FAVOURITE, 2); run thread(1, 2); run thread(2, 1)
-        :: run thread(FAVOURITE, 2); run thread(1, 2); run asker(2)
+        :: run thread(FAVOURITE, 3); run thread(1, 1); run asker(2)
         fi
     };
     /* All but the memory and this one have ended. */
