@@ -118,7 +118,7 @@ void ContextLock::await_favourite() {
 std::uint32_t ContextLock::favour(pthread_t thread) {
   const pthread_t favourite = favourite_.load(std::memory_order_relaxed);
   turns_in_a_row_ = 0;
-  if (!kHasProcessBarrier || (favourite != kNobody && favourite != thread)) return kFree;
+  if ((favourite != kNobody && favourite != thread) || !still_has_process_barrier()) return kFree;
   favourite_.store(thread, std::memory_order_relaxed);
   return kFavoured;
 }

@@ -10,6 +10,9 @@ namespace openlapi {
 // Whether this process may use membarrier(2). Set while the library is loaded.
 extern const bool kHasProcessBarrier;
 
+// Whether it still may: a program may have begun a sandbox since. A system call.
+bool still_has_process_barrier();
+
 // For the side that runs often: keeps the compiler from moving a later read before an earlier write; heavy_fence() does
 // the same for the processor.
 inline void light_fence() {
