@@ -73,6 +73,7 @@ def test_a_cable_is_pulled(lam):
     two = ("unset MP_EUIDEVICE; device=$((LAMRANK % 2)); "
            "export MP_LAPI_NETWORK=@2:1,rxe$device:2,rxe$((device + 2))")
     enough = pathlib.Path(tempfile.mkdtemp(prefix="openlapi-stream-"), "enough")
+    enough.parent.chmod(0o755)  # the job is an ordinary user's
     before = [carried(port) for port in (0, 2)]
     stream = Stream(lam, enough, program=lam.script(two, "./lam_stream", '"$@"'))
     both = [has_carried(port, former) for port, former in zip((0, 2), before)]
