@@ -59,7 +59,7 @@ AddressHandles::Found AddressHandles::make(const Wish& wish, Entry& entry) {
 
 // False: there is no thread for it.
 bool AddressHandles::begin(const Wish& wish, Entry& entry) {
-  entry.making = std::make_unique<Making>(*domain_, wish.route);
+  entry.making = std::unique_ptr<Making>(new Making{*domain_, wish.route});  // an aggregate
   Making& making = *entry.making;
   if (!making.call.begin([&making] { making.made = make_now(making.domain, making.route); })) {
     entry.making.reset();
