@@ -576,7 +576,7 @@ class LossTest(Universe):
         self.boot(["inky", "pinky"])
         for member, expected in (("n1", "not all could be cleaned: no answer after 10 s from n1 (pinky): the daemon there "
                                         "(lamd), or one on the way, hangs or is stopped; tkill there ends it"),
-                                 ("", f"no answer after 10 s from the daemon here (lamd on {socket.gethostname()}, process "
+                                 ("", f"no answer after 5 s from the daemon here (lamd on {socket.gethostname()}, process "
                                       f"{self.process()}): it hangs or is stopped; tkill ends it")):
             process = self.process(member)
             os.kill(process, signal.SIGSTOP)
