@@ -5,6 +5,7 @@
 // packets to each of many in turn would do nothing but connect.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace openlapi::verbs {
@@ -26,5 +27,34 @@ constexpr Asking asking_of(std::uint32_t wanted, bool software) {
   if (wanted != 0) return {wanted, wanted};
   return software ? kAskingOfSoftware : kAskingOfAdapters;
 }
+
+// Of one peer, whose packets, or gets, are counted. It is asked again while it does not answer, and seldom once that
+// was in vain.
+struct AskingState {
+  static constexpr std::uint32_t kAskAgain = 32;       // packets
+  static constexpr std::uint32_t kAskAtMost = 16;      // times
+  static constexpr std::uint16_t kMostDoublings = 10;  // of the packets before it is asked again
+
+  static AskingState of_stranger(const Asking& asking) {
+    return {.until_asking = asking.first, .may_displace = asking.first >= asking.again};
+  }
+
+  // There is no room for a connection to it, or there is none any more.
+  void stay_without(const Asking& asking) {
+    until_asking = rest(asking);
+    may_displace = true;
+  }
+  // After twice as many packets as the last time.
+  void ask_later(const Asking& asking) {
+    until_asking = rest(asking) << failures;
+    failures = std::min<std::uint16_t>(failures + 1u, kMostDoublings);
+  }
+
+  static std::uint32_t rest(const Asking& asking) { return std::max(asking.again, kAskAgain); }
+
+  std::uint32_t until_asking = 0;  // packets
+  std::uint16_t failures = 0;      // in a row
+  bool may_displace = false;       // another peer's connection
+};
 
 }  // namespace openlapi::verbs

@@ -99,13 +99,12 @@ PacketConnections::Connection* PacketConnections::usable(Peer& state) {
 
 void PacketConnections::ask(PeerIndex peer) {
   Peer& state = peers_[peer];
-  state.until_asking = given_up_ ? UINT32_MAX : kAskAgain;
+  state.until_asking = given_up_ ? UINT32_MAX : Peer::kAskAgain;
   if (given_up_) return;
   if (state.connection == nullptr) state.connection = make_connection(peer);
   if (state.connection == nullptr) {
-    state.until_asking = std::max(asking_.again, kAskAgain);
-    state.may_displace = true;
-  } else if (state.connection->asked++ == kAskAtMost) {
+    state.stay_without(asking_);
+  } else if (state.connection->asked++ == Peer::kAskAtMost) {
     failed(*state.connection);
   } else {
     say(*state.connection, ConnectionMessage::Kind::request);
@@ -186,14 +185,11 @@ void PacketConnections::accepted(Connection& connection, const ConnectionMessage
   connection.last_use = ++uses_;
 }
 
-// The peer is asked again after twice as many packets as the last time.
 void PacketConnections::failed(Connection& connection) {
   Peer& state = peers_[connection.peer];
   lost_ += connection.ring.forget_posted();
   remove(connection);
-  const std::uint32_t rest = std::max(asking_.again, kAskAgain);
-  state.until_asking = rest << state.failures;
-  state.failures = std::min<std::uint16_t>(state.failures + 1u, kMostDoublings);
+  state.ask_later(asking_);
 }
 
 void PacketConnections::broken(Connection& connection) {
@@ -204,8 +200,7 @@ void PacketConnections::broken(Connection& connection) {
 void PacketConnections::remove(Connection& connection) {
   Peer& state = peers_[connection.peer];
   state.connection = nullptr;
-  state.until_asking = std::max(asking_.again, kAskAgain);
-  state.may_displace = true;
+  state.stay_without(asking_);
   std::erase_if(connections_, [&](const auto& one) { return one.get() == &connection; });
 }
 

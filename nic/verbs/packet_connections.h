@@ -160,25 +160,19 @@ class PacketConnections {
   ibv_qp* queue_pair_to(PeerIndex peer) const;  // for tests to look at, or to break; null: not connected
 
  private:
-  static constexpr std::uint32_t kAskAgain = 32;                   // packets
-  static constexpr std::uint32_t kAskAtMost = 16;                  // times
-  static constexpr std::uint16_t kMostDoublings = 10;              // of the packets before a peer is asked again
   static constexpr std::uint64_t kIdleUses = 256;                  // uses of others before an idle one may be closed
   static constexpr int kPollBatch = 16;
   static constexpr unsigned kCountBits = 48;  // of a request's number: two years at 4 million packets a second
 
-  struct Peer {
+  struct Peer : AskingState {
     Connection* connection = nullptr;  // asked for, or ready
-    std::uint32_t until_asking = 0;    // packets
-    std::uint16_t failures = 0;        // in a row
-    bool may_displace = false;         // another peer's connection
   };
 
   PacketConnections(const PacketConnectionSetting& setting, ConnectionPath& path, const PacketConnectionLimits& limits);
   bool open();
   void open_rings(const ibv_device_attr& device);
   bool open_receives();
-  Peer stranger() const { return {.until_asking = asking_.first, .may_displace = asking_.first >= asking_.again}; }
+  Peer stranger() const { return {AskingState::of_stranger(asking_)}; }
   void add(PeerIndex peer);
   Connection* usable(Peer& state);
   void ask(PeerIndex peer);

@@ -157,12 +157,11 @@ void ShortReads::count_get(PeerIndex peer) {
 
 void ShortReads::ask(PeerIndex peer) {
   Peer& state = peers_[peer];
-  state.until_asking = kAskAgain;
+  state.until_asking = Peer::kAskAgain;
   if (state.connection == nullptr) state.connection = make_connection(peer);
   if (state.connection == nullptr) {
-    state.until_asking = std::max(asking_.again, kAskAgain);
-    state.may_displace = true;
-  } else if (state.connection->asked++ == kAskAtMost) {
+    state.stay_without(asking_);
+  } else if (state.connection->asked++ == Peer::kAskAtMost) {
     failed(*state.connection);
   } else {
     say(*state.connection, ConnectionMessage::Kind::request);
@@ -248,12 +247,10 @@ void ShortReads::accepted(Connection& connection, const ConnectionMessage& messa
   connection.last_use = ++uses_;
 }
 
-// The peer is asked again after twice as many gets as the last time.
 void ShortReads::failed(Connection& connection) {
   Peer& state = peers_[connection.peer];
   remove(connection);
-  state.until_asking = std::max(asking_.again, kAskAgain) << state.failures;
-  state.failures = std::min<std::uint16_t>(state.failures + 1u, kMostDoublings);
+  state.ask_later(asking_);
 }
 
 void ShortReads::broken(Connection& connection) {
@@ -265,8 +262,7 @@ void ShortReads::broken(Connection& connection) {
 void ShortReads::remove(Connection& connection) {
   Peer& state = peers_[connection.peer];
   state.connection = nullptr;
-  state.until_asking = std::max(asking_.again, kAskAgain);
-  state.may_displace = true;
+  state.stay_without(asking_);
   if (connection.under_way != 0) connection.queue_pair->destroy_at_once();
   posted_ -= connection.under_way;
   counters_.reads_failed += connection.under_way;

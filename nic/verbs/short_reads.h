@@ -74,9 +74,6 @@ class ShortReads final : public OneSidedMemory {
   ibv_qp* queue_pair_to(PeerIndex peer) const;  // for tests to look at, or to break; null: not connected
 
  private:
-  static constexpr std::uint32_t kAskAgain = 32;          // gets
-  static constexpr std::uint32_t kAskAtMost = 16;         // times
-  static constexpr std::uint16_t kMostDoublings = 10;     // of the gets before a peer is asked again
   static constexpr std::uint64_t kIdleUses = 256;         // uses of others before an idle one may be closed
   static constexpr std::uint32_t kSilentLooks = 64;       // between two looks at the clock
   static constexpr std::uint64_t kLongestSilence = 1000;  // milliseconds
@@ -100,18 +97,15 @@ class ShortReads final : public OneSidedMemory {
     std::uint64_t ended_then = UINT64_MAX, looked_at = 0;
   };
 
-  struct Peer {
+  struct Peer : AskingState {          // gets are counted
     Connection* connection = nullptr;  // asked for, or ready
-    std::uint32_t until_asking = 0;    // gets
-    std::uint16_t failures = 0;        // in a row
-    bool may_displace = false;         // another peer's connection
     bool parted = false;
   };
 
   ShortReads(const Domains& domains, ConnectionPath& path, const ShortReadLimits& limits);
   bool open(ibv_context& context, ibv_comp_channel& channel, const PortPlace& place);
   bool may_be_read();
-  Peer stranger() const { return {.until_asking = asking_.first, .may_displace = asking_.first >= asking_.again}; }
+  Peer stranger() const { return {AskingState::of_stranger(asking_)}; }
   Peer& state_of(PeerIndex peer);
   void count_get(PeerIndex peer);
   void ask(PeerIndex peer);
