@@ -1,16 +1,12 @@
 #include "dataplane/base/asymmetric_fence.h"
 
 #include <gtest/gtest.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include <array>
 #include <atomic>
-#include <cerrno>
-#include <cstddef>
 #include <thread>
+
+#include "tests/support/forbidden_call.h"
 
 namespace openlapi {
 namespace {
@@ -43,23 +39,12 @@ TEST(AsymmetricFence, OneOfTwoWritersSeesTheOther) {
   other.join();
 }
 
-// From here on the calling thread's membarrier(2) fails.
-void begin_sandbox() {
-  std::array<sock_filter, 4> program = {{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-                                         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
-                                         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-                                         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)}};
-  const sock_fprog filter = {program.size(), program.data()};
-  ASSERT_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-  ASSERT_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter), 0);
-}
-
 // Threads that have had light fences so far would corrupt memory.
 TEST(AsymmetricFenceDeathTest, EndsTheProcessWhereASandboxHasTakenTheBarrier) {
   if (!still_has_process_barrier()) return;  // never was: all fences are full ones
   EXPECT_DEATH(
       {
-        begin_sandbox();
+        forbid_call(SYS_membarrier);
         if (!still_has_process_barrier()) heavy_fence();
       },
       "membarrier.* fails now .*sandbox");

@@ -1,18 +1,16 @@
 // What must not be promoted, when nothing can be, and forks.
-#include <linux/filter.h>
 #include <linux/futex.h>
-#include <linux/seccomp.h>
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include <array>
 #include <climits>
 #include <cstddef>
 #include <cstring>
 #include <fstream>
 #include <thread>
 
+#include "tests/support/forbidden_call.h"
 #include "tests/support/no_descriptors.h"
 #include "tests/support/sanitizers.h"
 #include "tests/unit/shm/direct/opened_process.h"
@@ -201,13 +199,7 @@ TEST(PromotionHazards, SaysWhenFilesAreLimited) {
 TEST(PromotionHazards, SaysWhenUserfaultfdIsForbidden) {
   in_a_process([] {
     become_ordinary_user();  // who may open the device has it nevertheless
-    std::array<sock_filter, 4> program = {{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-                                           BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_userfaultfd, 0, 1),
-                                           BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-                                           BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)}};
-    const sock_fprog filter = {program.size(), program.data()};
-    ASSERT_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-    ASSERT_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter), 0);
+    forbid_call(SYS_userfaultfd);
     if (open("/dev/userfaultfd", O_RDWR | O_CLOEXEC) >= 0) GTEST_SKIP() << "ordinary users may open /dev/userfaultfd";
     expect_no_start("userfaultfd is refused");
   });

@@ -2,9 +2,8 @@
 #include "shm/direct/unattended_memory.h"
 
 #include <limits.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
@@ -12,6 +11,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "tests/support/forbidden_call.h"
 #include "tests/unit/shm/direct/opened_memory.h"
 
 namespace openlapi::direct {
@@ -212,23 +212,11 @@ TEST_F(UnattendedRead, NothingOfAnotherProgramIsBrought) {
   expect_ended(memory, page);
 }
 
-void forbid(long number) {
-  sock_filter steps[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(number), 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  const sock_fprog program = {4, steps};
-  ASSERT_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-  ASSERT_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
-}
-
 TEST_F(UnattendedRead, EndsWhereTheCallIsForbidden) {
   const NeighbourProcess process = target(sleep);
   UnattendedMemory memory = memory_of(process.number());
   NeighbourProcess reader([&] {
-    forbid(SYS_process_vm_readv);
+    forbid_call(SYS_process_vm_readv);
     expect_ended(memory, told_.bytes);
     return 0;
   });
