@@ -136,8 +136,7 @@ Route ContextRoutes::resolve(PeerIndex peer) {
 Route ContextRoutes::find_paths(PeerIndex peer) {
   Route route = search(peer);
   if (route.undecided) return {.undecided = true, .reason = "it is still looked for"};
-  std::erase_if(asked_, [&](const auto& asked) { return asked.first.first == peer; });
-  std::erase_if(added_, [&](const auto& added) { return added.first % bootstrap_->size() == peer; });
+  searches_.erase(peer);
   if (route.count != 0) {
     show(peer, *route.paths[0]);
   } else if (route.reason.empty()) {
@@ -285,7 +284,7 @@ void ContextRoutes::add_other_ends(const std::vector<End>& ends, PeerIndex peer,
       if (is_far && reaches_directly(home) && reaches_directly(other)) continue;
       const auto number = static_cast<PeerIndex>(peer + (other.there + 1) * bootstrap_->size());
       std::string ignored;
-      if (!add_once(*network.transport, number, other.address, ignored)) {
+      if (!add_once(*network.transport, peer, number, other.address, ignored)) {
         route.undecided |= still_looks(*network.transport);
         continue;
       }
@@ -297,10 +296,12 @@ void ContextRoutes::add_other_ends(const std::vector<End>& ends, PeerIndex peer,
 }
 
 // To add it again would have the transport look for it again, at each look for another one that is not found yet.
-bool ContextRoutes::add_once(Transport& transport, PeerIndex number, const PeerAddress& address, std::string& error) {
-  if (added_.contains({number, &transport})) return true;
+bool ContextRoutes::add_once(Transport& transport, PeerIndex peer, PeerIndex number, const PeerAddress& address,
+                             std::string& error) {
+  Search& search = searches_[peer];
+  if (search.added.contains({number, &transport})) return true;
   if (!transport.add_peer(number, address, error)) return false;
-  added_.insert({number, &transport});
+  search.added.insert({number, &transport});
   return true;
 }
 
@@ -311,7 +312,7 @@ bool ContextRoutes::add_network(const Network& network, std::size_t there, PeerI
   bool added = address_of(network, there, peer, found, error);
   if (added) {
     try {
-      added = add_once(*network.transport, peer, found.address, error);
+      added = add_once(*network.transport, peer, peer, found.address, error);
       route.undecided |= !added && still_looks(*network.transport);
     } catch (const std::bad_alloc&) {  // of a module: the library's reserve is not for it
       added = false;
@@ -429,13 +430,14 @@ bool ContextRoutes::change_address(PeerIndex peer, std::size_t network, const Pe
 }
 
 bool ContextRoutes::get(PeerIndex peer, const std::string& key, std::vector<std::byte>& value, std::string& reason) {
-  if (const auto asked = asked_.find({peer, key}); asked != asked_.end()) {
-    value = asked->second;
+  auto& asked = searches_[peer].asked;
+  if (const auto known = asked.find(key); known != asked.end()) {
+    value = known->second;
     return true;
   }
   const std::scoped_lock turn(bootstrap_turn());
   if (!bootstrap_->get(peer, key, kAddressSeconds, value, reason)) return false;
-  asked_[{peer, key}] = value;
+  asked[key] = value;
   return true;
 }
 

@@ -129,7 +129,7 @@ class ContextRoutes final : public RouteResolver {
   bool is_open(Group group, PeerIndex peer, std::size_t number, PublishedAddress& found, std::string& reason);
   static ChosenAdapter own_place(const Network& network);
   static ChosenAdapter place_of(Group group, const PeerAddress& address, std::size_t number, const Places& there);
-  bool add_once(Transport& transport, PeerIndex number, const PeerAddress& address, std::string& error);
+  bool add_once(Transport& transport, PeerIndex peer, PeerIndex number, const PeerAddress& address, std::string& error);
   bool add_network(const Network& network, std::size_t there, PeerIndex peer, Route& route, std::vector<End>& ends);
   static bool reaches_directly(const End& end);
   void add_other_ends(const std::vector<End>& ends, PeerIndex peer, Route& route);
@@ -149,10 +149,13 @@ class ContextRoutes final : public RouteResolver {
   std::map<std::pair<PeerIndex, const Transport*>, PeerAddress> addresses_;
   // Where those of them that are elsewhere now were when they published it.
   std::map<std::pair<PeerIndex, const Transport*>, PeerAddress> moved_;
-  // What was asked for in searches for paths that are not over: others may have to fetch it.
-  std::map<std::pair<PeerIndex, std::string>, std::vector<std::byte>> asked_;
-  std::set<std::pair<PeerIndex, const Transport*>> added_;  // by such searches
-  std::set<PeerIndex> without_path_;                        // those that the user was told about
+  // What a search for paths has found out that is not over.
+  struct Search {
+    std::map<std::string, std::vector<std::byte>> asked;     // others may have to fetch it
+    std::set<std::pair<PeerIndex, const Transport*>> added;  // by their numbers there
+  };
+  std::map<PeerIndex, Search> searches_;
+  std::set<PeerIndex> without_path_;  // those that the user was told about
 };
 
 }  // namespace openlapi

@@ -78,5 +78,17 @@ TEST(StillLookedForOverOne, OfTwoAdaptersTheOtherOneIsAddedOnce) {
   EXPECT_EQ(adapters.transports[0].added, 2) << "it may be elsewhere by then";
 }
 
+// Numbers of its transports that a search has used are those of its own task alone, also where the task is none of the
+// job's: another search must not take them for what it has added itself.
+TEST(StillLookedForOverOne, ATaskOutsideTheJobIsAddedAnewWithEachSearch) {
+  TwoAdapters adapters;
+  adapters.publish({"first", "second"}, false);
+  ContextRoutes routes(adapters.tasks, ContextRoutes::SharedMemory{}, std::span<const int>{}, adapters.networks, 0);
+  for (int searches = 1; searches != 4; ++searches) {
+    EXPECT_EQ(routes.resolve(2).count, 2u);
+    EXPECT_EQ(adapters.transports[0].added, searches);
+  }
+}
+
 }  // namespace
 }  // namespace openlapi
