@@ -126,6 +126,18 @@ class HardwareCheckTest(unittest.TestCase):
         for one in ("roce0:1", "irdma0:1", "sn_all"):
             self.assertIn(f"works   {one} packets in rings, polling: ", printed)
 
+    def test_gets_without_the_target_are_tried_where_adapters_page_all_memory(self):
+        self.adapter("mlx5_0")
+        self.adapter("irdma0")
+        self.program("bin/ibv_devinfo", "case $* in *mlx5_0) echo '  general_odp_caps: ODP_SUPPORT ODP_SUPPORT_IMPLICIT' ;; esac")
+        status, printed, report = self.run_check()
+        self.assertEqual(status, 0, printed)
+        self.assertIn("works   mlx5_0:1 gets without the target: put 8 B 1.25 us", printed)
+        self.assertIn("MP_EUIDEVICE=mlx5_0:1 OPENLAPI_VERBS_ONE_SIDED=get", report)
+        for other in ("irdma0:1", "sn_all"):
+            self.assertIn(f"works   {other} bulk transfer: ", printed)
+            self.assertNotIn(f"{other} gets without the target", printed)
+
     def test_what_fails_is_said_with_its_reason(self):
         self.adapter("mlx5_0")
         self.program("build/control/lapirun", "echo 'openlapi: LAPI_Init: no peer can be added'; exit 3")
