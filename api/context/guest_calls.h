@@ -2,14 +2,12 @@
 // whoever holds the lock carries them out, in the order in which they came, before the lock is free again.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <utility>
-#include <vector>
 
 #include "api/include/lapi.h"
 #include "dataplane/transport/packet.h"
@@ -30,6 +28,21 @@ struct GuestCall {
   std::unique_ptr<GuestCall> next;
 };
 
+// In the order in which they came. To keep one more takes no memory.
+class GuestCallList {
+ public:
+  std::size_t size() const { return count_; }
+  const GuestCall* first() const { return first_.get(); }
+  void push(std::unique_ptr<GuestCall> call);
+  // The first one, with the others linked to it by `next`. Null: none.
+  std::unique_ptr<GuestCall> take_all();
+
+ private:
+  std::unique_ptr<GuestCall> first_;
+  GuestCall* last_ = nullptr;
+  std::size_t count_ = 0;
+};
+
 class GuestCalls {
  public:
   // Each call keeps the headers and short data of an operation.
@@ -37,7 +50,7 @@ class GuestCalls {
 
   // Any thread. False: there is no room, and the call is lost.
   bool push(std::unique_ptr<GuestCall> call);
-  // All calls, the first one first, linked by `next`. Null: none.
+  // As GuestCallList::take_all().
   std::unique_ptr<GuestCall> take_all();
 
   // While true nothing more is kept: the context itself has no more room for guests. Any thread.
@@ -46,9 +59,7 @@ class GuestCalls {
 
  private:
   std::mutex turn_;
-  std::unique_ptr<GuestCall> first_;
-  GuestCall* last_ = nullptr;
-  std::size_t count_ = 0;
+  GuestCallList calls_;
   std::atomic<bool> closed_{false};
 };
 
@@ -56,23 +67,28 @@ class GuestCalls {
 class UnbegunCalls {
  public:
   std::size_t size() const { return calls_.size(); }
-  void clear() { calls_.clear(); }
+  void clear() { calls_.take_all(); }
 
   // `run(call)`: as GuestCall::run(). Behind an earlier one to the same target the call waits.
   template <class Run>
   void begin(std::unique_ptr<GuestCall> call, const Run& run) {
-    const auto precedes = [&](const auto& other) { return other->target == call->target; };
-    if (std::ranges::any_of(calls_, precedes) || !run(*call)) calls_.push_back(std::move(call));
+    if (waits_for(call->target) || !run(*call)) calls_.push(std::move(call));
   }
 
   // Those that can begin now.
   template <class Run>
   void go_on(const Run& run) {
-    for (std::unique_ptr<GuestCall>& call : std::exchange(calls_, {})) begin(std::move(call), run);
+    for (std::unique_ptr<GuestCall> call = calls_.take_all(); call != nullptr;) {
+      std::unique_ptr<GuestCall> next = std::move(call->next);
+      begin(std::move(call), run);
+      call = std::move(next);
+    }
   }
 
  private:
-  std::vector<std::unique_ptr<GuestCall>> calls_;
+  bool waits_for(PeerIndex target) const;
+
+  GuestCallList calls_;
 };
 
 }  // namespace openlapi

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/lock/context_lock.h"
+#include "tests/support/allocation_count.h"
 
 namespace openlapi {
 namespace {
@@ -69,6 +70,19 @@ TEST(UnbegunCallsTest, WaitForTheirTargetInTheirOrder) {
   calls.go_on(run);
   EXPECT_EQ(begun, (std::vector{1, 0, 2}));
   EXPECT_EQ(calls.size(), 0u);
+}
+
+// Nobody could be told that there was no memory for a call that was taken.
+TEST(UnbegunCallsTest, AreKeptWithoutMemory) {
+  const auto run = [](GuestCall&) { return false; };
+  UnbegunCalls calls;
+  std::vector<std::unique_ptr<GuestCall>> made;
+  for (int number = 0; number != 100; ++number) made.push_back(std::make_unique<CallTo>(PeerIndex{1}, number));
+  test::refuse_allocations(1);
+  for (std::unique_ptr<GuestCall>& call : made) calls.begin(std::move(call), run);
+  calls.go_on(run);
+  test::allow_allocations();
+  EXPECT_EQ(calls.size(), 100u);
 }
 
 // As a context does it: what is taken is in order for each thread that has left something.
