@@ -13,10 +13,12 @@ import zlib
 START_MODULES = ["virtio_pci", "virtio_console", "virtio_rng", "9pnet_virtio", "9p", "overlay"]
 RDMA_MODULES = ["crc32_generic", "crc32c_generic", "libcrc32c", "veth", "bridge", "ib_core", "ib_uverbs", "ib_umad",
                 "rdma_cm", "rdma_ucm", "rdma_rxe"]
+# With network adapters on PCI.
+ADAPTER_MODULES = ["vfio_pci", "vfio_iommu_type1"]
 # The package that depends on Debian's present kernel.
 KERNEL_PACKAGE = "linux-image-amd64"
 # Of a downloaded kernel only these drivers are kept: the machine has no other devices.
-KEPT_DRIVERS = {"block", "char", "infiniband", "net", "virtio"}
+KEPT_DRIVERS = {"block", "char", "infiniband", "net", "vfio", "virtio"}
 LEFT_OUT = ["sound", "drivers/net/ethernet", "drivers/net/wireless", "drivers/net/usb", "drivers/infiniband/hw"]
 
 GUEST = os.path.join(os.path.dirname(os.path.realpath(__file__)), "guest")
@@ -37,8 +39,10 @@ class Kernel:
         self.modules = next((place for place in places if os.path.isdir(place)), places[0])
 
     def can_serve(self):
-        return os.access(self.image, os.R_OK) and bool(
-            glob.glob(os.path.join(self.modules, "kernel/drivers/infiniband/sw/rxe/rdma_rxe.ko*")))
+        return os.access(self.image, os.R_OK) and self.has("infiniband/sw/rxe/rdma_rxe")
+
+    def has(self, driver):
+        return bool(glob.glob(os.path.join(self.modules, f"kernel/drivers/{driver}.ko*")))
 
 
 def version_key(version):
@@ -114,9 +118,11 @@ def download(directory):
     return target
 
 
-def find_kernel(cache, wanted=None):
-    """An installed kernel, or one in the cache, or a downloaded one; of that version if one is wanted."""
-    known = kernels_below("/") + kernels_below(os.path.join(cache, "kernel"))
+def find_kernel(cache, wanted=None, adapters=False):
+    """An installed kernel, or one in the cache, or a downloaded one; of that version if one is wanted. With adapters it
+    can hand these to programs."""
+    known = [kernel for kernel in kernels_below("/") + kernels_below(os.path.join(cache, "kernel"))
+             if not adapters or kernel.has("vfio/pci/vfio-pci")]
     if wanted is not None:
         chosen = [kernel for kernel in known if kernel.version == wanted]
         if not chosen:
@@ -249,7 +255,8 @@ def base_archive(kernel, busybox, cache):
     files = [(name, None) for name in directories] + [("bin/busybox", sources[0]), ("init", sources[1])]
     start = in_load_order(kernel, START_MODULES)
     rdma = [path for path in in_load_order(kernel, RDMA_MODULES) if path not in start]
-    for group, paths in (("start", start), ("rdma", rdma)):
+    adapters = [path for path in in_load_order(kernel, ADAPTER_MODULES) if path not in start]
+    for group, paths in (("start", start), ("rdma", rdma), ("adapters", adapters)):
         names = [module_name(path) + ".ko" for path in paths]
         files.append((f"modules/{group}", "".join(name + "\n" for name in names).encode()))
         for name, module in zip(names, paths):

@@ -17,9 +17,12 @@ import time
 import soft_roce_kernel
 
 KERNEL_PARAMETERS = ("console=ttyS0 quiet panic=-1 mitigations=off nokaslr tsc=reliable clocksource=tsc "
-                     "init_on_alloc=0 audit=0 apparmor=0 random.trust_cpu=on")
+                     "init_on_alloc=0 audit=0 apparmor=0 random.trust_cpu=on no_timer_check")
 CONSOLE_KEPT = 64 * 1024  # bytes of the console that are kept for error messages
 PR_SET_PDEATHSIG = 1
+# Network adapters that qemu emulates, and what has them use the IOMMU.
+ADAPTER_MODELS = {"e1000e": "", "vmxnet3": "", "virtio-net-pci": ",iommu_platform=on,disable-legacy=on"}
+FIRST_ADAPTER = 0x10  # their slots on the machine's bus begin here
 
 
 class Stopped(BaseException):
@@ -58,7 +61,7 @@ class Stream:
 
 def job_files(options, modules, mark):
     """The files that tell the machine what it is for; see guest/."""
-    variables = {"DEVICES": options.devices, "MTU": options.mtu, "MEMLOCK": options.memlock, "MODULES": modules,
+    variables = {"DEVICES": options.devices, "ADAPTERS": " ".join(adapter_addresses(options)), "MTU": options.mtu, "MEMLOCK": options.memlock, "MODULES": modules,
                  "DIRECTORY": options.directory, "END_MARK": mark.decode()}
     lists = {"SHARES": options.scratch, "COMMAND": options.command}
     return {
@@ -86,6 +89,24 @@ def file_system(name, path, mode):
     """A directory of the host, as qemu shows it to the machine."""
     return ["-fsdev", f"local,id={name},path={escaped(path)},security_model=none,multidevs=remap{mode}",
             "-device", f"virtio-9p-pci,fsdev={name},mount_tag={name}"]
+
+
+def adapter_addresses(options):
+    """Where the machine finds its network adapters on PCI."""
+    return [f"0000:00:{FIRST_ADAPTER + number:02x}.0" for number in range(len(options.adapters))]
+
+
+def adapters(options):
+    """They are all on one hub, and reach the machine's memory through an IOMMU alone. What the machine itself needs goes
+    past that."""
+    if not options.adapters:
+        return []
+    words = ["-device", "intel-iommu,intremap=on,aw-bits=48"]
+    for number, model in enumerate(options.adapters):
+        words += ["-netdev", f"hubport,id=net{number},hubid=0",
+                  "-device", f"{model}{ADAPTER_MODELS[model]},netdev=net{number},id=adapter{number},"
+                             f"mac=02:78:00:00:00:{number + 1:02x},addr={FIRST_ADAPTER + number:#x}"]
+    return words
 
 
 class Machine:
@@ -120,11 +141,13 @@ class Machine:
     @staticmethod
     def qemu_words(options, image, disk, accelerator, write_ends):
         model = {"kvm": "host", "tcg": "max"}[accelerator]
+        machine = "q35" if options.adapters else "pc"
         words = ["qemu-system-x86_64", "-accel", accelerator + (",thread=multi" if accelerator == "tcg" else ""),
-                 "-cpu", model, "-smp", str(options.cpus), "-m", str(options.memory), "-machine", "pc",
+                 "-cpu", model, "-smp", str(options.cpus), "-m", str(options.memory), "-machine", machine,
                  "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
                  "-kernel", image, "-initrd", f"/proc/self/fd/{disk}",
-                 "-append", f"{KERNEL_PARAMETERS} {options.append}".strip(), "-device", "virtio-rng-pci"]
+                 "-append", f"{KERNEL_PARAMETERS} {'intel_iommu=on' * bool(options.adapters)} {options.append}".strip(), "-device", "virtio-rng-pci"]
+        words += adapters(options)
         for number, (name, descriptor) in enumerate(write_ends.items(), 1):
             words += ["-add-fd", f"fd={descriptor},set={number}",
                       "-chardev", f"file,id={name},path=/dev/fdset/{number},append=on"]

@@ -171,6 +171,9 @@ def test_devices():
     check("its packets cross the bridge", packets and int(packets[1]) >= 500, said)
     check("memory up to the limit is registered, more is not", "pinned 4\nrefused 64\n" in said, done)
     check("one cable can be pulled alone", re.search(r"^cable 4: ACTIVE 1: DOWN$", said, re.MULTILINE), said)
+    refused = run("--adapters", "e1000e,ne2000", "--", "true")
+    check("an adapter that it does not have is refused", refused.returncode == 2 and "e1000e,ne2000" in refused.stderr and
+          "vmxnet3" in refused.stderr, refused)
     none = run("--devices", "0", "--", "sh", "-c", "ls /sys/class/infiniband; grep -c rxe /proc/modules")
     check("there is no device when none is wanted", none.returncode == 1 and none.stdout == "0\n", none)
 
