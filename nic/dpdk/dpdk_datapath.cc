@@ -67,6 +67,7 @@ void DpdkTransport::fill(rte_mbuf& buffer, const OutgoingPacket& packet, const R
   auto* const frame = rte_pktmbuf_mtod(&buffer, std::byte*);
   const std::size_t header = remote.header.write(frame, packet.length);
   copy_pieces(frame + header, packet.pieces);
+  remote.header.add_sum(frame, packet.length);
   auto length = static_cast<std::uint16_t>(header + packet.length);
   if (length < dpdk::kShortestFrame) {
     std::memset(frame + length, 0, dpdk::kShortestFrame - length);
@@ -74,7 +75,7 @@ void DpdkTransport::fill(rte_mbuf& buffer, const OutgoingPacket& packet, const R
   }
   buffer.data_len = length;
   buffer.pkt_len = length;
-  if (remote.port->ethernet.sums()) {
+  if (remote.port->ethernet.udp_sum() == dpdk::UdpSum::adapter) {
     buffer.l2_len = header - dpdk::kHeaderInDatagram;
     buffer.l3_len = 20;
     buffer.ol_flags |= RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_UDP_CKSUM;

@@ -155,7 +155,6 @@ bool DpdkTransport::make_wake(DpdkSetupError& error) {
 }
 
 bool DpdkTransport::open_ports(DpdkSetupError& error) {
-  bool checked = true;
   local_.mtu = dpdk::kLargestMtu;
   for (const std::string& device : config_.devices) {
     auto port = std::make_unique<Port>();
@@ -167,12 +166,11 @@ bool DpdkTransport::open_ports(DpdkSetupError& error) {
                   "DPDK port " + port->ethernet.name() + " has an MTU of " + std::to_string(port->ethernet.mtu()) +
                       ": " + std::to_string(dpdk::kSmallestMtu) + " is needed");
     }
-    checked = checked && (port->ethernet.sums() || port->ethernet.in_memory());
     local_.mtu = std::min(local_.mtu, port->ethernet.mtu());
     ports_.push_back(std::move(port));
   }
   local_.ports = static_cast<std::uint32_t>(ports_.size());
-  limits_ = {.max_packet = dpdk::packet_of(local_.mtu), .max_burst = kMaxBurst, .reliable = false, .checked = checked};
+  limits_ = {.max_packet = dpdk::packet_of(local_.mtu), .max_burst = kMaxBurst, .reliable = false, .checked = true};
   return true;
 }
 

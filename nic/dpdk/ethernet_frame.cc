@@ -1,5 +1,6 @@
 #include "nic/dpdk/ethernet_frame.h"
 
+#include <bit>
 #include <cstdio>
 #include <cstring>
 
@@ -96,17 +97,24 @@ FrameEnd sender_of(const std::byte* frame, std::size_t tag) {
   return sender;
 }
 
+// The sum is the same in any order of bytes, but for the order of its own two: whole words are added as they lie.
 std::uint64_t sum_words(std::span<const std::byte> bytes) {
   std::uint64_t sum = 0;
   std::size_t at = 0;
-  // Four bytes at a time: the halves of each meet in fold().
-  for (; at + 4 <= bytes.size(); at += 4) sum += load32(bytes.data() + at);
+  for (; at + sizeof(std::uint32_t) <= bytes.size(); at += sizeof(std::uint32_t)) {
+    std::uint32_t word;  // its halves meet in fold()
+    std::memcpy(&word, bytes.data() + at, sizeof word);
+    sum += word;
+  }
+  std::uint16_t sum_of_two = fold(sum);
+  if constexpr (std::endian::native == std::endian::little) sum_of_two = __builtin_bswap16(sum_of_two);
+  std::uint64_t whole = sum_of_two;
   if (at + 2 <= bytes.size()) {
-    sum += load16(bytes.data() + at);
+    whole += load16(bytes.data() + at);
     at += 2;
   }
-  if (at < bytes.size()) sum += std::to_integer<std::uint64_t>(bytes[at]) << 8;
-  return sum;
+  if (at < bytes.size()) whole += std::to_integer<std::uint64_t>(bytes[at]) << 8;
+  return whole;
 }
 
 std::uint16_t fold(std::uint64_t sum) {
@@ -114,8 +122,8 @@ std::uint16_t fold(std::uint64_t sum) {
   return static_cast<std::uint16_t>(sum);
 }
 
-FrameHeader::FrameHeader(const FrameEnd& from, const FrameEnd& to, bool adapter_sums, const FrameMarks& marks)
-    : adapter_sums_(adapter_sums), tag_(marks.tag) {
+FrameHeader::FrameHeader(const FrameEnd& from, const FrameEnd& to, UdpSum sum, const FrameMarks& marks)
+    : sum_(sum), tag_(marks.tag) {
   std::byte* const frame = bytes_.data();
   std::memcpy(frame, to.mac.data(), to.mac.size());
   std::memcpy(frame + kSource, from.mac.data(), from.mac.size());
@@ -158,7 +166,14 @@ inline void FrameHeader::write_untagged(std::byte* frame, std::uint32_t packet) 
   store16(frame + kIpLength, static_cast<std::uint16_t>(length));
   store16(frame + kIpChecksum, static_cast<std::uint16_t>(~fold(ip_sum_ + length)));
   store16(frame + kUdpLength, static_cast<std::uint16_t>(length - kIpHeader));
-  if (adapter_sums_) store16(frame + kUdpChecksum, fold(pseudo_sum_ + length - kIpHeader));
+  if (sum_ == UdpSum::adapter) store16(frame + kUdpChecksum, fold(pseudo_sum_ + length - kIpHeader));
+}
+
+// The place of the sum is 0 until then. A sum of 0 is written as its other form: 0 would say that there is none.
+void FrameHeader::store_sum(std::byte* untagged, std::uint32_t packet) const {
+  const std::uint32_t length = packet + kHeaderInDatagram - kIpHeader;
+  const auto sum = static_cast<std::uint16_t>(~fold(pseudo_sum_ + length + sum_words({untagged + kUdp, length})));
+  store16(untagged + kUdpChecksum, sum != 0 ? sum : std::uint16_t{0xffff});
 }
 
 FrameView parse_frame(std::span<const std::byte> frame, const FrameEnd& own, AdapterVerdict verdict) {

@@ -4,7 +4,7 @@
 //   offset  bytes  (numbers of the network's headers are big-endian)
 //   0       14     Ethernet: destination, source, type 0x0800
 //   14      20     IPv4: no options, never fragmented (DF), identification 0, time to live 64, protocol 17
-//   34      8      UDP; checksum 0 (none) unless the adapter fills it in
+//   34      8      UDP; checksum 0 (none) where frames stay in this machine's memory
 //   42      2      kFrameMark; kPathMark: no packet follows, path_message.h says what
 //   44      4      the receiver's token, a random number that only its address tells
 //   48             the packet; frames below 60 bytes are padded with zeros
@@ -60,12 +60,14 @@ static_assert(kHeaderLength % 8 == 0);
 std::string to_text(const MacAddress& mac);
 std::string ipv4_to_text(std::uint32_t address);
 
+// Who makes UDP's checksum. The adapter expects the pseudo header's sum in its place.
+enum class UdpSum : std::uint8_t { none, adapter, processor };
+
 // The headers of all frames from one end to another, except for the fields that depend on the length.
 class FrameHeader {
  public:
   FrameHeader() = default;
-  // `adapter_sums`: the adapter fills in UDP's checksum and expects the pseudo header's sum in its place.
-  FrameHeader(const FrameEnd& from, const FrameEnd& to, bool adapter_sums = false, const FrameMarks& marks = {});
+  FrameHeader(const FrameEnd& from, const FrameEnd& to, UdpSum sum = UdpSum::none, const FrameMarks& marks = {});
 
   // The end that frames come from has another hardware address.
   void come_from(const MacAddress& mac);
@@ -74,13 +76,19 @@ class FrameHeader {
   // of a tag if there is one.
   std::size_t write(std::byte* frame, std::uint32_t packet) const;
 
+  // Once the packet lies behind what write() has written.
+  void add_sum(std::byte* frame, std::uint32_t packet) const {
+    if (sum_ == UdpSum::processor) store_sum(frame + (tag_ ? kTagLength : 0), packet);
+  }
+
  private:
+  void store_sum(std::byte* untagged, std::uint32_t packet) const;
   void write_untagged(std::byte* frame, std::uint32_t packet) const;
 
   std::array<std::byte, kHeaderLength> bytes_{};
   std::uint32_t ip_sum_ = 0;      // of the IPv4 header without its length
   std::uint32_t pseudo_sum_ = 0;  // of UDP's pseudo header without the length
-  bool adapter_sums_ = false;
+  UdpSum sum_ = UdpSum::none;
   std::optional<std::uint16_t> tag_;
 };
 

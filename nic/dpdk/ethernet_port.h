@@ -86,8 +86,8 @@ class EthernetPort {
   std::uint16_t send(std::span<rte_mbuf*> buffers);
   // What was sent is on its way only when receive() has been called again, perhaps more than once.
   bool may_hold_frames() const { return !away() && ring_.may_hold_frames(); }
-  // UDP's checksum is made and checked by the adapter.
-  bool sums() const { return sums_; }
+  // Who makes UDP's checksum, which the adapter then checks, too.
+  UdpSum udp_sum() const { return in_memory_ ? UdpSum::none : sums_ ? UdpSum::adapter : UdpSum::processor; }
   // Frames never leave this machine's memory, where nothing damages them.
   bool in_memory() const { return in_memory_; }
 

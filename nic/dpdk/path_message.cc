@@ -20,7 +20,7 @@ PathFrame make_path_frame(const FrameEnd& own, const FrameEnd& to, const FrameMa
   PathFrame frame{};
   FrameMarks untagged = marks;
   untagged.tag.reset();
-  FrameHeader(own, to, false, untagged).write(frame.data(), kMessageLength);
+  FrameHeader(own, to, UdpSum::none, untagged).write(frame.data(), kMessageLength);
   store16(frame.data() + kMark, kPathMark);
   store32(frame.data() + kKind, question ? kQuestion : kAnswer);
   store32(frame.data() + kTokenOffset, own.token);

@@ -60,7 +60,7 @@ void PathSearch::set_port(Remote& remote, Port& port, const MacAddress& mac) {
   remote.next_mac = mac;
   remote.lost_from = 0;
   remote.ends = port.ethernet.ends();
-  remote.header = FrameHeader(port.own, end, port.ethernet.sums(), marks_);
+  remote.header = FrameHeader(port.own, end, port.ethernet.udp_sum(), marks_);
 }
 
 void PathSearch::hurry(std::uint64_t now) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <random>
 #include <vector>
 
 namespace openlapi::dpdk {
@@ -35,7 +37,8 @@ TEST(EthernetFrame, HeadersByteByByte) {
 
 std::vector<std::byte> make_tagged_frame(std::uint16_t tag, std::uint32_t packet) {
   std::vector<std::byte> frame(kHeaderLength + kTagLength + packet, std::byte{0x5a});
-  EXPECT_EQ(FrameHeader(kFrom, kTo, false, {.tag = tag}).write(frame.data(), packet), kHeaderLength + kTagLength);
+  EXPECT_EQ(FrameHeader(kFrom, kTo, UdpSum::none, {.tag = tag}).write(frame.data(), packet),
+            kHeaderLength + kTagLength);
   return frame;
 }
 
@@ -48,7 +51,7 @@ TEST(EthernetFrame, ATagFollowsTheHardwareAddresses) {
 
 TEST(EthernetFrame, TheDscpIsInTheIpHeaderAndItsChecksum) {
   std::vector<std::byte> frame(kHeaderLength + 8);
-  FrameHeader(kFrom, kTo, false, {.dscp = 26}).write(frame.data(), 8);
+  FrameHeader(kFrom, kTo, UdpSum::none, {.dscp = 26}).write(frame.data(), 8);
   EXPECT_EQ(frame[15], std::byte{26 << 2}) << "ECN is 0";
   EXPECT_EQ(parse_frame(frame, kTo).kind, FrameKind::packet);
 }
@@ -82,10 +85,10 @@ TEST(EthernetFrame, ComesFromTheHardwareAddressThatItsEndHasNow) {
   FrameEnd moved = kFrom;
   moved.mac = {0x02, 0x0d, 0, 0, 1, 1};
   std::vector<std::byte> followed(kHeaderLength + 8), made(kHeaderLength + 8);
-  FrameHeader header(kFrom, kTo, true);
+  FrameHeader header(kFrom, kTo, UdpSum::adapter);
   header.come_from(moved.mac);
   header.write(followed.data(), 8);
-  FrameHeader(moved, kTo, true).write(made.data(), 8);
+  FrameHeader(moved, kTo, UdpSum::adapter).write(made.data(), 8);
   EXPECT_EQ(followed, made);
 }
 
@@ -158,6 +161,46 @@ TEST(EthernetFrame, AUdpChecksumIsCheckedUnlessTheAdapterHas) {
   EXPECT_EQ(parse_frame(frame, kTo, {.udp_good = true}).kind, FrameKind::packet);
 }
 
+// A frame with a packet of random bytes whose checksum the processor makes.
+std::vector<std::byte> summed_frame(std::uint32_t packet, const FrameMarks& marks = {}) {
+  std::minstd_rand random(packet + 1);
+  std::vector<std::byte> frame(kHeaderLength + (marks.tag ? kTagLength : 0) + packet);
+  for (std::byte& byte : frame) byte = static_cast<std::byte>(random());
+  const FrameHeader header(kFrom, kTo, UdpSum::processor, marks);
+  header.write(frame.data(), packet);
+  header.add_sum(frame.data(), packet);
+  return frame;
+}
+
+TEST(EthernetFrame, TheProcessorMakesTheChecksumThatIsExpected) {
+  for (std::uint32_t packet : {0u, 1u, 2u, 3u, 7u, 8u, 9u, 64u, 1451u, 8952u}) {
+    for (const FrameMarks& marks : {FrameMarks{}, FrameMarks{.tag = 3 << 13}}) {
+      std::vector<std::byte> frame = summed_frame(packet, marks);
+      const FrameView view = parse_frame(frame, kTo);
+      EXPECT_EQ(view.kind, FrameKind::packet) << packet;
+      EXPECT_EQ(view.length, packet);
+      frame.back() ^= std::byte{64};
+      EXPECT_EQ(parse_frame(frame, kTo).kind, packet != 0 ? FrameKind::damaged : FrameKind::foreign) << packet;
+    }
+  }
+}
+
+// As the checksum of a frame whose sum is 0 is written, so that it does not say that there is none.
+TEST(EthernetFrame, ASumOfZeroIsNoMissingSum) {
+  std::vector<std::byte> frame(kHeaderLength + 2);
+  const FrameHeader header(kFrom, kTo, UdpSum::processor);
+  header.write(frame.data(), 2);
+  header.add_sum(frame.data(), 2);
+  std::memcpy(frame.data() + kHeaderLength, frame.data() + 40, 2);  // what brings the sum to 0
+  frame[40] = frame[41] = std::byte{0};
+  header.add_sum(frame.data(), 2);
+  EXPECT_EQ(frame[40], std::byte{0xff});
+  EXPECT_EQ(frame[41], std::byte{0xff});
+  EXPECT_EQ(parse_frame(frame, kTo).kind, FrameKind::packet);
+  frame[49] ^= std::byte{1};
+  EXPECT_EQ(parse_frame(frame, kTo).kind, FrameKind::damaged);
+}
+
 TEST(EthernetFrame, TheHeadersChecksumIsCheckedUnlessTheAdapterHas) {
   std::vector<std::byte> frame = make_frame(9);
   frame[24] ^= std::byte{4};
@@ -168,7 +211,7 @@ TEST(EthernetFrame, TheHeadersChecksumIsCheckedUnlessTheAdapterHas) {
 
 TEST(EthernetFrame, TheAdapterGetsThePseudoHeadersSum) {
   std::vector<std::byte> frame(kHeaderLength + 8);
-  FrameHeader(kFrom, kTo, true).write(frame.data(), 8);
+  FrameHeader(kFrom, kTo, UdpSum::adapter).write(frame.data(), 8);
   const std::uint16_t expected = fold(sum_words(std::span(frame).subspan(26, 8)) + 17 + 22);
   EXPECT_EQ(std::to_integer<unsigned>(frame[40]) << 8 | std::to_integer<unsigned>(frame[41]), expected);
 }
