@@ -169,8 +169,11 @@ std::string take_log() {
 
 std::string described(const char* what, const std::string& name, int error) {
   const std::string log = take_log();
+  // Behind an IOMMU all memory that the adapter may reach is locked.
+  const bool locks_too_little = log.find("DMA remapping failed, error 12") != std::string::npos;
   return std::string(what) + " " + name + ": " + rte_strerror(error < 0 ? -error : error) +
-         (log.empty() ? "" : "; DPDK says: " + log);
+         (log.empty() ? "" : "; DPDK says: " + log) +
+         (locks_too_little ? "; the adapter needs more locked memory than the task may have (memlock, ulimit -l)" : "");
 }
 
 void call_in_interrupt_thread(const std::function<void()>& body) {

@@ -54,6 +54,12 @@ EthernetPort::~EthernetPort() {
   if (!open_) return;
   renewal_.wait();
   events_.forget();
+  if (given_back_) {
+    const ControlLock lock;
+    rte_mempool_free(receive_pool_);
+    rte_mempool_free(send_pool_);
+    return;
+  }
   if (gone() || events_.removed()) {
     const ControlLock lock;
     rte_eth_dev_owner_unset(id_, owner_);
@@ -66,10 +72,7 @@ EthernetPort::~EthernetPort() {
   if (!made_ && !shares_socket()) {
     if (started_) stop();
   } else {
-    rte_eth_dev_info info{};
-    rte_eth_dev_info_get(id_, &info);
-    close();
-    rte_dev_remove(info.device);
+    remove();
     rte_mempool_free(receive_pool_);
     rte_mempool_free(send_pool_);
   }
@@ -113,7 +116,7 @@ PortFault EthernetPort::open(const PortPreference& preference, std::string& reas
     interrupts_ = false;
     fault = set_up(preference, reason);
   }
-  if (fault == PortFault::none && !events_.listen(id_)) {
+  if (fault == PortFault::none && !events_.listen(id_, device_name().c_str())) {
     reason = "DPDK port " + name_ + ": no memory to be told of resets";
     return PortFault::no_memory;
   }
@@ -231,6 +234,18 @@ void EthernetPort::close() {
     rte_eth_dev_stop(id_);
     rte_eth_dev_close(id_);
   });
+}
+
+void EthernetPort::remove() {
+  rte_eth_dev_info info{};
+  rte_eth_dev_info_get(id_, &info);
+  close();
+  rte_dev_remove(info.device);
+}
+
+std::string EthernetPort::device_name() const {
+  rte_eth_dev_info info{};
+  return rte_eth_dev_info_get(id_, &info) == 0 && info.device != nullptr ? rte_dev_name(info.device) : name_;
 }
 
 // A burst that breaks: the driver has marked the link as down before it unmapped anything, which further bursts find,

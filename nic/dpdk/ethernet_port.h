@@ -3,7 +3,8 @@
 // A port is configured and started once, with two exceptions. A memif client never reconnects by itself, and if it
 // starts before its server its link stays down: it is started again until the server answers, and again after it has
 // lost the server. And a port whose driver asks for a reset is reset, configured and started anew, by a thread of its
-// own, as that may take seconds; meanwhile it is away, and what is sent is lost.
+// own, as that may take seconds; meanwhile it is away, and what is sent is lost. By such a thread an adapter is given
+// back, too, that the kernel wants for somebody else.
 #pragma once
 
 #include <atomic>
@@ -73,7 +74,8 @@ class EthernetPort {
   bool away() const { return service_ != Service::serves; }
   // Its driver has told something that link_check() has not taken in yet, or of which there is no way back.
   bool has_events() const { return events_.any(); }
-  // It was taken away, or cannot be set up anew: nothing touches it any more, in this process.
+  // It was taken away or asked back, or cannot be set up anew: nothing touches it any more, in this process, but what
+  // gives it back.
   bool gone() const { return service_ == Service::gone; }
   const std::string& why_gone() const { return why_gone_; }  // "was removed, says its driver"
   bool up() const { return up_; }
@@ -134,13 +136,17 @@ class EthernetPort {
   void give_up(std::string why);
   PortFault set_up_anew(std::string& reason);
   bool reset(std::string& reason);
+  void give_back();
+  std::string device_name() const;
   void stop();
   void close();
+  void remove();
   void where_it_belongs(const std::function<void()>& body);
 
   std::uint16_t id_ = 0;
   bool open_ = false;
-  bool made_ = false;  // virtual: removed at the end
+  bool made_ = false;        // virtual: removed at the end
+  bool given_back_ = false;  // removed already
   bool started_ = false;
   bool up_ = false;
   bool was_up_ = false;

@@ -111,6 +111,10 @@ void EthernetPort::renew(std::uint64_t now) {
     }
   }
   if (events_.removed() && !gone()) give_up("was removed, says its driver");
+  if (events_.asked_back() && !gone()) {
+    give_up("is wanted back by the kernel, which has it again");
+    renewal_.begin([this] { give_back(); });
+  }
   if (service_ != Service::waits || !schedule_.is_due(now)) return;
   service_ = Service::is_renewed;
   schedule_.attempt(now);
@@ -131,6 +135,16 @@ void EthernetPort::give_up(std::string why) {
   abandoned_.store(true, std::memory_order_relaxed);
   up_ = false;
   why_gone_ = std::move(why);
+}
+
+// By a thread of its own. Who has asked for the adapter waits until it is closed.
+void EthernetPort::give_back() {
+  if (!have_thread_data()) return;
+  events_.forget();
+  const ControlLock lock;
+  rte_eth_dev_owner_unset(id_, owner_);
+  remove();
+  given_back_ = true;
 }
 
 // By a thread of its own, while the port is away.
