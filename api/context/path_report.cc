@@ -111,9 +111,9 @@ std::string describe(const AddressChange& change, const ContextRoutes& routes) {
 std::string describe(const PathChange& change, const ContextRoutes& routes) {
   std::string text = routes.name_of(*change.path, change.end) + (change.failed() ? " has failed: " : " serves again: ");
   text += cause_of(change);
-  if (change.taken == nullptr) {
+  if (change.none_serves) {
     text += "; no adapter serves";
-  } else if (change.taken != change.path) {
+  } else if (change.taken != nullptr && change.taken != change.path) {
     text += "; messages take " + routes.name_of(*change.taken, change.taken_end);
   }
   text += change.failed() ? "; nothing moved for " + duration(change.idle)

@@ -21,6 +21,7 @@ struct PathChange {
   const Transport* path = nullptr;  // that has changed
   // That packets leave over now; perhaps the same, or the one that they left over before. Null: all have failed.
   const Transport* taken = nullptr;
+  bool none_serves = false;  // all have failed, which the change that was told before does not say
   // The peer's ends of both, as their transports know them.
   PeerIndex end = kUnknownPeer, taken_end = kUnknownPeer;
   PathCause cause = PathCause::no_answer;

@@ -66,7 +66,9 @@ void PathTeller::forget(unsigned path) {
 void PathTeller::begin_anew() {
   for (unsigned path = 0; path != silences_.size(); ++path) {
     const Silence& silence = silences_[path];
-    if (!silence.failed || !silence.link_down) forget(path);
+    if (silence.failed && silence.link_down) continue;
+    forget(path);
+    none_serves_ = false;
   }
   alive_until_.assign(alive_until_.size(), 0);
 }
@@ -76,6 +78,8 @@ std::optional<PathTeller::Change> PathTeller::take(Nanoseconds now) {
   not_before_ = now + tuning::kPathChangePause;
   return std::exchange(waiting_, std::nullopt);
 }
+
+bool PathTeller::tells_that_none_serves(bool none) { return !std::exchange(none_serves_, none) && none; }
 
 void PathTeller::fail(unsigned path, PathCause cause, Nanoseconds now) {
   Silence& silence = silences_[path];

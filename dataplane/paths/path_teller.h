@@ -53,6 +53,9 @@ class PathTeller {
   // When there is something to tell: at most one change in tuning::kPathChangePause, the latest. UINT64_MAX: never.
   Nanoseconds due() const { return waiting_ ? not_before_ : UINT64_MAX; }
   std::optional<Change> take(Nanoseconds now);
+  // Told with the change that was taken last: whether none serves. True: that is so, and was not told with the one
+  // before.
+  bool tells_that_none_serves(bool none);
 
  private:
   struct Silence {
@@ -72,6 +75,7 @@ class PathTeller {
   std::vector<std::uint64_t> failures_;
   std::vector<Nanoseconds> alive_until_;
   std::optional<Change> waiting_;
+  bool none_serves_ = false;  // as was told last
   Nanoseconds not_before_ = 0;
 };
 

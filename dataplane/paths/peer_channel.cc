@@ -296,8 +296,10 @@ void PeerChannel::tell_change(Nanoseconds now) {
   const std::optional<PathTeller::Change> change = teller.take(now);
   if (!change) return;
   const LinkStatus* const link = several_->paths[change->path].capabilities->link_status;
+  const bool none_serves = several_->has_failed(several_->watch.best());
   set_.tell_path_change(peer_, {.path = several_->paths[change->path].transport,
-                                .taken = several_->has_failed(several_->watch.best()) ? nullptr : best_.transport,
+                                .taken = none_serves ? nullptr : best_.transport,
+                                .none_serves = teller.tells_that_none_serves(none_serves),
                                 .end = several_->paths[change->path].end,
                                 .taken_end = best_.end,
                                 .cause = change->cause,

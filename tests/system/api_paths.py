@@ -352,11 +352,13 @@ def test_a_task_without_any_adapter_says_so(jobs):
     for away, code in ((lambda links, link: links.set(link, "down"), LAPI_ERR_ADAPTERS_DOWN),
                        (lambda links, link: links.black_hole(link, True), LAPI_ERR_NO_CONNECTIVITY)):
         with Links() as links:
-            tasks = links.start(jobs, API_PATHS_TIMEOUT="10")
+            tasks = links.start(jobs, API_PATHS_TIMEOUT="10", MP_INFOLEVEL="2")
             for link in range(2):
                 away(links, link)
             results = [jobs.finish(task) for task in tasks]
             expect(results[0].status != 0 and f": error {code}: " in results[0].err, results[0])
+            failed = [line.split(" has failed: ")[0] for line in changes(results[0])]
+            expect(len(failed) == len(set(failed)) and results[0].err.count("; no adapter serves") <= 1, results[0])
 
 
 def take_away(jobs, mode, away, back):

@@ -1,6 +1,8 @@
 // What is told of two paths that fail and serve again, and what is known of what they have carried.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/unit/paths/several_paths_fixture.h"
 
 namespace openlapi {
@@ -132,6 +134,7 @@ TEST_F(SeveralPathsTest, ALostLinkIsToldOnceAlsoWhereThePeerBeginsAnew) {
   for (int i = 0; i < 30; ++i) pass(100 * kMillisecond);
   const std::size_t told = a_.path_changes.size();
   EXPECT_EQ(a_.path_changes.back().taken, nullptr);
+  EXPECT_EQ(std::ranges::count(a_.path_changes, true, &PathChange::none_serves), 1);
   a_.channel->begin_anew();
   for (int i = 0; i < 30; ++i) pass(100 * kMillisecond);
   EXPECT_EQ(a_.path_changes.size(), told);
@@ -144,6 +147,26 @@ TEST_F(SeveralPathsTest, ALostLinkIsToldOnceAlsoWhereThePeerBeginsAnew) {
   for (int i = 0; i < 30; ++i) pass(100 * kMillisecond);
   EXPECT_GT(a_.path_changes.size(), told);
   EXPECT_FALSE(a_.path_changes.back().failed());
+}
+
+// Both links are down when the first one is told of, and the other one is told of later.
+TEST_F(SeveralPathsTest, ThatNoneServesIsToldOnceUntilOneDoes) {
+  send(1);
+  expect_all_delivered();
+  for (int turn = 1; turn != 4; ++turn) {
+    a_.channel->doubt(1);
+    for (const bool up : {false, true}) {
+      for (MemoryTransport* transport : {&a_.transport, &a_.other_transport}) {
+        transport->say_of_link(up);
+        silence(*transport, !up);
+      }
+      pass(tuning::kLinkLookPause);
+      send(2);
+      for (int i = 0; i < 30; ++i) pass(100 * kMillisecond);
+    }
+    EXPECT_EQ(std::ranges::count(a_.path_changes, true, &PathChange::none_serves), turn);
+    EXPECT_EQ(std::ranges::count(a_.path_changes, nullptr, &PathChange::taken), 2 * turn);
+  }
 }
 
 TEST_F(SeveralPathsTest, ALinkThatIsUpWhenThePeerBeginsAnewIsNotSilent) {
@@ -246,8 +269,6 @@ TEST_F(SeveralPathsTest, ItIsKnownWhatEachPathHasCarried) {
   EXPECT_EQ(paths[1].silent_since, 0u);
   EXPECT_TRUE(paths[1].in_use);
 }
-
-// Each is taken once, and in order, whatever paths come and go.
 
 }  // namespace
 }  // namespace openlapi
