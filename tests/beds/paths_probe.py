@@ -17,7 +17,7 @@ def wait_until(condition):
 
 
 class Job:
-    """One that has begun, if `begun` says so. `lines`: of what it has printed after that, to its end."""
+    """One that has begun, if `begun` says so. `lines`: what it has printed after that besides answers."""
 
     def __init__(self, words, environment):
         self.errors = tempfile.NamedTemporaryFile(prefix="openlapi-job-", mode="w", encoding="utf-8")
@@ -28,6 +28,8 @@ class Job:
 
     def __str__(self):
         return f"status {self.process.returncode}, begun: {self.begun}\n" + "\n".join(self.lines) + "\n" + self.said()
+
+    __repr__ = __str__
 
     def said(self):
         """On standard error, so far."""
@@ -52,7 +54,11 @@ class Job:
             self.process.stdin.flush()
         except BrokenPipeError:
             return False
-        return self.process.stdout.readline().startswith(("slowest ", "transfers "))
+        line = self.process.stdout.readline()
+        answers = line.startswith(("slowest ", "transfers "))
+        if not answers:
+            self.lines.append(line.rstrip())
+        return answers
 
     def told_twice(self):
         """The adapters of which that line has come more than once."""
@@ -67,7 +73,7 @@ class Job:
     def ends_well(self):
         """It is told to end, and nothing was lost, doubled or wrong."""
         out, _ = self.process.communicate(timeout=2 * LIMIT)
-        self.lines = out.splitlines()
+        self.lines += out.splitlines()
         return self.begun and self.process.returncode == 0 and self.number("wrong") == 0
 
     def fails(self):
