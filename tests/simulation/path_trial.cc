@@ -361,8 +361,10 @@ void PathTrial::false_word() {
   }
 }
 
+// What was said of the link in the run, and found wrong, is said no more first: it would make true word no news.
 void PathTrial::true_word() {
   chosen_ = network_used_by(0);
+  for (unsigned side = 0; side != 2; ++side) tell(side, true);
   if (scenario_.has_matrix) {  // which is found wrong before the true word comes
     simulation_.network().tell_in_matrix(sides_[1].task, chosen_, false);
     work(10 * tuning::kFirstProbePause, kMillisecond);

@@ -2,7 +2,8 @@
 // between them go silent and come back, and nothing else happens. What a path may do is then bounded by design, in
 // virtual time:
 //  - while another path serves, an operation waits no longer for one that goes silent than its time-outs;
-//  - a path that the other side has left is doubted at once, and one whose link is said to be down is left at once;
+//  - a path that the other side has left is doubted at once, and one whose link is said to be down, which was not said
+//    before, is left at once;
 //  - nothing but probes leaves over a path that is dead, whatever comes over it, and no round trip is measured there;
 //  - as long as a path stays dead, in one direction or in both, it has failed once, whoever is late meanwhile;
 //  - a path that serves again is used again within the longest pause between probes, and one that was left because of
