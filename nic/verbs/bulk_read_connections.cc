@@ -193,7 +193,7 @@ void BulkReads::peer_changed(PeerIndex peer) {
 void BulkReads::expect_ending(Connection& connection) { connection.deadline = milliseconds() + kLongestSilence; }
 
 void BulkReads::keep_time() {
-  silent_looks_ = 0;
+  looks_ = 0;
   const std::uint64_t now = milliseconds();
   for (std::size_t i = connections_.size(); i-- != 0;) {
     Connection& connection = *connections_[i];

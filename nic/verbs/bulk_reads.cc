@@ -271,7 +271,6 @@ void BulkReads::poll() {
       if (number >= kMostReads) continue;
       Read& read = reads_[number];
       if (read.entry == nullptr || read.pieces == 0 || read.generation != completion.wr_id >> 32) continue;  // given up
-      silent_looks_ = 0;
       piece_done(read, completion.status == IBV_WC_SUCCESS);
     }
   } while (count == kPollBatch);
@@ -279,8 +278,8 @@ void BulkReads::poll() {
 
 std::size_t BulkReads::take_endings(std::span<Ending> endings) {
   poll();
-  if (posted_ != 0) ++silent_looks_;
-  if (unsettled_ != 0 || silent_looks_ >= kSilentLooks) [[unlikely]]
+  if (posted_ != 0) ++looks_;
+  if (unsettled_ != 0 || looks_ >= kLooksBetweenTimers) [[unlikely]]
     keep_time();
   const std::size_t count = std::min(endings.size(), endings_.size());
   for (std::size_t i = 0; i < count; ++i) {

@@ -97,7 +97,7 @@ class BulkReads final : public BulkMemory {
   static constexpr std::uint64_t kPiece = 2u << 20;         // bytes
   static constexpr std::uint32_t kSoftPiecesAtATime = 2;    // of soft-RoCE; four are no faster
   static constexpr std::uint32_t kSoftPacketsOfPiece = 256;
-  static constexpr std::uint32_t kSilentLooks = 1024;       // between two looks at the clock
+  static constexpr std::uint32_t kLooksBetweenTimers = 1024;
   static_assert(kSoftPiecesAtATime * kSoftPacketsOfPiece < 1000);
   static_assert(kPiecesAtATime * kPiece >= kLongestRead);
 
@@ -188,8 +188,8 @@ class BulkReads final : public BulkMemory {
   std::deque<Ending> endings_;
   SlowDestruction destruction_;  // of all queue pairs, before the queue and the memory
   std::vector<std::unique_ptr<Connection>> connections_;
-  std::uint32_t silent_looks_ = 0;  // in a row, while reads were posted
-  std::uint32_t unsettled_ = 0;     // connections that are not ready and so have deadlines
+  std::uint32_t looks_ = 0;      // while reads were posted, since the timers were looked at
+  std::uint32_t unsettled_ = 0;  // connections that are not ready and so have deadlines
   std::uint32_t posted_ = 0;
   std::vector<FailureRecord> failure_records_;  // by peer, as far as needed
   std::uint64_t uses_ = 0;

@@ -11,6 +11,10 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <vector>
+
+#include "nic/verbs/domains.h"
+#include "nic/verbs/served_connections.h"
 
 namespace {
 
@@ -110,6 +114,7 @@ ibv_mr* register_memory(ibv_pd* domain, void* address, std::size_t length, unsig
 }  // namespace
 
 #undef ibv_reg_mr
+#undef ibv_query_port
 
 extern "C" {
 
@@ -118,6 +123,11 @@ int ibv_query_device(ibv_context*, ibv_device_attr* attributes) {
   attributes->max_qp_rd_atom = attributes->max_qp_init_rd_atom = 16;
   attributes->max_cqe = 1 << 20;
   attributes->max_qp_wr = 1024;
+  return 0;
+}
+
+int ibv_query_port(ibv_context*, std::uint8_t, _compat_ibv_port_attr* attributes) {
+  reinterpret_cast<ibv_port_attr*>(attributes)->max_msg_sz = 1u << 30;
   return 0;
 }
 
@@ -175,3 +185,43 @@ int ibv_dereg_mr(ibv_mr* region) {
 }
 
 }  // extern "C"
+
+namespace {
+
+// A task's transport, as far as its reads see it, with a device of its own: a piece of hardware.
+struct FakePort : openlapi::verbs::ConnectionPath {
+  explicit FakePort(openlapi::PeerIndex number) {
+    std::strcpy(device.ibdev_path, "/sys/devices");
+    device_context.sz = sizeof device_context;
+    device_context.query_device_ex = query_device_ex;
+    device_context.context.device = &device;
+    device_context.context.abi_compat = __VERBS_ABI_IS_EXTENDED;
+    device_context.context.ops.post_send = post_send;
+    device_context.context.ops.poll_cq = poll_cq;
+    device_context.context.ops.req_notify_cq = req_notify_cq;
+    own = {.fabric = openlapi::verbs::Fabric::roce_v2, .mtu = 4096, .queue_pair = 100 + number, .qkey = 1, .gid = {1}};
+    EXPECT_EQ(domains.open(device_context.context), 0);
+  }
+
+  const openlapi::verbs::Address& own_address() const override { return own; }
+  const openlapi::verbs::Address* address_of(openlapi::PeerIndex) const override { return &own; }
+  ibv_ah_attr route_to_address(const openlapi::verbs::Address&) const override { return {}; }
+  void send_message(openlapi::PeerIndex peer, const openlapi::verbs::ConnectionMessage& message) override {
+    openlapi::verbs::ConnectionMessage arrives;
+    ASSERT_TRUE(decode(encode(message), arrives)) << "kind " << static_cast<int>(message.kind);
+    said.push_back({peer, arrives});
+  }
+
+  struct Said {
+    openlapi::PeerIndex peer;
+    openlapi::verbs::ConnectionMessage message;
+  };
+  std::vector<Said> said;
+  ibv_device device{};
+  verbs_context device_context{};
+  openlapi::verbs::Address own;
+  openlapi::verbs::Domains domains;
+  ibv_comp_channel channel{};
+};
+
+}  // namespace

@@ -14,43 +14,13 @@ namespace openlapi::verbs {
 namespace {
 
 // One task's transport, as far as short reads see it.
-struct FakeTask final : ConnectionPath {
-  explicit FakeTask(PeerIndex number) {
-    std::strcpy(device.ibdev_path, "/sys/devices");  // hardware
-    device_context.sz = sizeof device_context;
-    device_context.query_device_ex = query_device_ex;
-    device_context.context.device = &device;
-    device_context.context.abi_compat = __VERBS_ABI_IS_EXTENDED;
-    device_context.context.ops.post_send = post_send;
-    device_context.context.ops.poll_cq = poll_cq;
-    device_context.context.ops.req_notify_cq = req_notify_cq;
-    own = {.fabric = Fabric::roce_v2, .mtu = 4096, .queue_pair = 100 + number, .qkey = 1, .gid = {1}};
-    EXPECT_EQ(domains.open(device_context.context), 0);
-  }
+struct FakeTask final : FakePort {
+  explicit FakeTask(PeerIndex number) : FakePort(number) {}
   void open(const ShortReadLimits& limits = {}) {
     reads = ShortReads::make(device_context.context, domains, channel, {}, *this, limits);
     ASSERT_NE(reads, nullptr);
   }
 
-  const Address& own_address() const override { return own; }
-  const Address* address_of(PeerIndex) const override { return &own; }
-  ibv_ah_attr route_to_address(const Address&) const override { return {}; }
-  void send_message(PeerIndex peer, const ConnectionMessage& message) override {
-    ConnectionMessage arrives;
-    ASSERT_TRUE(decode(encode(message), arrives)) << "kind " << static_cast<int>(message.kind);
-    said.push_back({peer, arrives});
-  }
-
-  struct Said {
-    PeerIndex peer;
-    ConnectionMessage message;
-  };
-  std::vector<Said> said;
-  ibv_device device{};
-  verbs_context device_context{};
-  Address own;
-  Domains domains;
-  ibv_comp_channel channel{};
   std::unique_ptr<ShortReads> reads;
 };
 
