@@ -119,13 +119,13 @@ int VerbsTransport::make_ready() {
   return error;
 }
 
-// After a reset the adapter adds no completions; those that wait are of no use any more.
+// After a reset the adapter adds no completions; those that wait, or were taken and not handed out, are of no use any
+// more.
 bool VerbsTransport::reset_queues() {
   if (modify(*queue_pair_, IBV_QPS_RESET, {}, 0) != 0) return false;
-  first_arrival_ = arrivals_end_ = 0;
-  while (look()) {
+  do {
     for (; first_arrival_ < arrivals_end_; ++first_arrival_) drop(arrivals_[static_cast<std::size_t>(first_arrival_)]);
-  }
+  } while (look());
   reap_sends();
   lose(sends_.forget_posted());
   receives_.forget_posted();

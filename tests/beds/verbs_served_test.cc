@@ -172,6 +172,26 @@ TEST_F(VerbsServed, AnAdapterThatTellsNothingIsGivenTime) {
   expect_every_slot();
 }
 
+// The datagrams' queue pair is found broken by a send, as of an answer, while packets of connections that were taken
+// from the completion queue together are handed out one after the other.
+TEST_F(VerbsServed, ASendThatRecoversTheDatagramsLosesNoSlots) {
+  start(1, 1);
+  ASSERT_TRUE(connect(0));
+  ASSERT_TRUE(wait_for([&] { return empty(*receiver_) == 0; }));
+  send_unseen(0, 30);
+  IncomingPacket first;
+  ASSERT_EQ(receiver_->receive_burst({&first, 1}), 1u);
+  receiver_->release(1);
+  ibv_qp_attr attributes{};
+  attributes.qp_state = IBV_QPS_ERR;
+  ASSERT_EQ(ibv_modify_qp(receiver_->queue_pair(), &attributes, IBV_QP_STATE), 0);
+  ASSERT_TRUE(wait_for([&] {
+    send_number(*receiver_, 0, 4);
+    return receiver_->verbs_counters().recoveries != 0;
+  }));
+  expect_every_slot();
+}
+
 // As many as a task of a usual job has, and two more, in turn.
 TEST_F(VerbsServed, AHundredAndThirtySendersInTurnLeaveEverySlot) {
   constexpr PeerIndex kSenders = 130, kServed = 128;
