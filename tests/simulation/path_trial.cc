@@ -26,6 +26,7 @@ constexpr Nanoseconds kWord = 5 * kMillisecond;
 constexpr Nanoseconds kQuickRoundTrip = 200 * kMicrosecond;
 constexpr unsigned kSamples = 100;  // until time-outs follow the round trips of a calm network
 constexpr std::size_t kLong = 512 * 1024;
+constexpr unsigned kTimesLate = 3;
 
 double in_ms(Nanoseconds time) { return static_cast<double>(time) / 1e6; }
 
@@ -307,10 +308,11 @@ void PathTrial::one_goes_silent() {
   for (unsigned side = 0; side != 2; ++side) expect_one_failure(side, failures[side]);
 }
 
-// Who does not use it may not know.
+// Who does not use it may not know. Over one switch it may lead to another adapter of the other side and serve, while
+// that side is late and all paths are silent; then it fails again when the others have answered and it leads home.
 void PathTrial::expect_one_failure(unsigned side, std::uint64_t before) {
   const std::uint64_t more = path_over(side, chosen_).failures - before;
-  if (more <= 1 || simulation_.checker().failed()) return;
+  if (more <= (scenario_.one_switch ? 1 + kTimesLate : 1) || simulation_.checker().failed()) return;
   simulation_.checker().fail("task %u has found %llu failures of network %u, which went silent once", sides_[side].task,
                              static_cast<unsigned long long>(more), chosen_);
 }
@@ -320,7 +322,7 @@ void PathTrial::expect_one_failure(unsigned side, std::uint64_t before) {
 void PathTrial::it_stays_silent(unsigned from) {
   Side& side = sides_[from];
   const Nanoseconds measured = path_over(from, chosen_).round_trip;
-  for (unsigned turn = 0; turn != 3 && !simulation_.checker().failed(); ++turn) {
+  for (unsigned turn = 0; turn != kTimesLate && !simulation_.checker().failed(); ++turn) {
     bound_ = kSilence + tuning::kLongestRetransmitTimeout;
     put(from, true);
     const Nanoseconds length = 12 * kMillisecond << turn;

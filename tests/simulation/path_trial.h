@@ -5,7 +5,8 @@
 //  - a path that the other side has left is doubted at once, and one whose link is said to be down, which was not said
 //    before, is left at once;
 //  - nothing but probes leaves over a path that is dead, whatever comes over it, and no round trip is measured there;
-//  - as long as a path stays dead, in one direction or in both, it has failed once, whoever is late meanwhile;
+//  - as long as a path stays dead, in one direction or in both, it has failed once, whoever is late meanwhile, and once
+//    more for each time that it has led to another adapter;
 //  - a path that serves again is used again within the longest pause between probes, and one that was left because of
 //    false word within a few of the shortest;
 //  - an adapter that gets another address is used again within that time, whichever of a task's it is, and if it is
