@@ -90,7 +90,7 @@ std::uint32_t ReliableChannel::run_timers(Nanoseconds now) {
   return silent;
 }
 
-// True: the retransmission time-out has run out.
+// True: the retransmission time-out has run out, or the transport has taken nothing for as long.
 bool ReliableChannel::run_timers(unsigned path, Nanoseconds now) {
   PathState& over = path_states_[path];
   if (now >= over.recheck_at) {
@@ -101,6 +101,9 @@ bool ReliableChannel::run_timers(unsigned path, Nanoseconds now) {
   }
   if (now < over.retransmit_at) return false;
   const Nanoseconds timeout = over.round_trip.timeout();
+  // What was refused may have left over another path since, and this one been asked to take nothing more.
+  const bool is_used = (is_striped() || path == path_) && send_.in_flight_bytes(path) == 0;
+  const bool full = std::exchange(over.takes_nothing, false) && is_used && send_.anything_unsent();
   const bool silent = send_.timed_out(now > timeout ? now - timeout : 0, path);
   if (silent) {
     ++context_.counters.timeouts;
@@ -113,7 +116,7 @@ bool ReliableChannel::run_timers(unsigned path, Nanoseconds now) {
   }
   const bool outstanding = send_.waits_for(path) || send_.in_flight_bytes(path) != 0;
   over.retransmit_at = outstanding ? now + over.round_trip.timeout() : UINT64_MAX;
-  return std::exchange(over.takes_nothing, false) || silent;
+  return full || silent;
 }
 
 void ReliableChannel::give_up_path(unsigned path) {

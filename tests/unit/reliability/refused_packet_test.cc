@@ -74,6 +74,26 @@ TEST_F(RefusedPacket, IsTaggedAgainWhenThereIsSomethingNewToSay) {
   EXPECT_EQ(offer(0, kNow), 0u);
 }
 
+TEST_F(RefusedPacket, ThatStaysRefusedIsASignThatThePathIsSilent) {
+  left_.channel().add_path();
+  queue(1);
+  offer(0, kNow);
+  const Nanoseconds late = left_.channel().next_deadline();
+  offer(0, late);
+  EXPECT_EQ(left_.channel().run_timers(late), 1u);
+}
+
+TEST_F(RefusedPacket, ThatHasLeftOverAnotherPathIsNone) {
+  left_.channel().add_path();
+  queue(1);
+  offer(0, kNow);
+  const Nanoseconds late = left_.channel().next_deadline();
+  left_.channel().use_path(1);
+  offer(1, late);
+  EXPECT_EQ(left_.channel().run_timers(late), 0u);
+  EXPECT_GT(left_.channel().next_deadline(), late);
+}
+
 TEST_F(RefusedPacket, IsTaggedAgainWhenItIsLost) {
   queue(3);
   EXPECT_EQ(offer(3, kNow), 3u);
