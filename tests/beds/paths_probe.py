@@ -72,7 +72,7 @@ class Job:
 
     def ends_well(self):
         """It is told to end, and nothing was lost, doubled or wrong."""
-        out, _ = self.process.communicate(timeout=2 * LIMIT)
+        out, _ = self.process.communicate(timeout=5 * LIMIT)
         self.lines += out.splitlines()
         return self.begun and self.process.returncode == 0 and self.number("wrong") == 0
 
