@@ -12,18 +12,20 @@
 
 namespace openlapi {
 
-// One more adapter of the peer that a path can lead to: of adapter 0 here, for instance, adapter 1 there. The transport
-// has been told where it is under a number that is no task's.
+// One more way that a path can lead, named by its own transport: from adapter 0 here, for instance, to adapter 1 there,
+// or to adapter 0 there from adapter 1 here, if that has no path of its own. The transport that leads there has been
+// told where it is under a number that is no task's.
 struct OtherEnd {
   Transport* path;
   PeerIndex number;
+  Transport* over = nullptr;  // leads there; null: the path's own
 };
 
 // The paths to a peer.
 struct Route {
   std::array<Transport*, tuning::kMaxPathsPerPeer> paths{};  // best first
   std::size_t count = 0;                                     // of `paths`; 0: the peer cannot be reached
-  std::vector<OtherEnd> other_ends{};                        // of several paths
+  std::vector<OtherEnd> other_ends{};                        // of the paths
   std::uint64_t epoch = 0;  // the incarnation whose addresses these are; 0: not known, the first packet asks for it
   bool undecided = false;   // `count` is 0, but that may change within seconds: ask again
   std::string reason;       // why `count` is 0

@@ -59,16 +59,28 @@ ChannelSet::ChannelSet(const EndpointConfig& config, std::span<Transport* const>
 
 ChannelSet::~ChannelSet() = default;
 
+PeerPath ChannelSet::way_over(Transport& transport, PeerIndex end) const {
+  const auto instance =
+      std::ranges::find_if(instances_, [&](const auto& candidate) { return &candidate->transport == &transport; });
+  OPENLAPI_CHECK(instance != instances_.end());
+  PeerPath way{.transport = &transport, .capabilities = &(*instance)->capabilities, .end = end};
+  way.ask_origin();
+  return way;
+}
+
 std::unique_ptr<PeerChannel> ChannelSet::make_channel(PeerIndex peer, std::span<Transport* const> transports,
                                                       ChannelEpochs epochs, std::span<const OtherEnd> other_ends) {
-  std::vector<PeerPath> paths;
-  for (Transport* transport : transports) {
-    const auto instance =
-        std::ranges::find_if(instances_, [&](const auto& candidate) { return &candidate->transport == transport; });
-    OPENLAPI_CHECK(instance != instances_.end());
-    paths.push_back({.transport = transport, .capabilities = &(*instance)->capabilities, .end = peer});
+  std::vector<PathEnds> paths;
+  for (Transport* transport : transports) paths.emplace_back(way_over(*transport, peer));
+  for (const OtherEnd& other : other_ends) {
+    const auto path = std::ranges::find(transports, other.path);
+    if (path == transports.end()) continue;
+    const PeerPath end = way_over(other.over != nullptr ? *other.over : *other.path, other.number);
+    // Only a transport that tells where packets come from can tell the ends apart.
+    if (end.capabilities->packet_origins == nullptr) continue;
+    paths[static_cast<std::size_t>(path - transports.begin())].add(end);
   }
-  auto channel = std::make_unique<PeerChannel>(*this, context_, peer, std::move(paths), epochs, other_ends);
+  auto channel = std::make_unique<PeerChannel>(*this, context_, peer, std::move(paths), epochs);
   tell_addresses_anew(*channel);
   return channel;
 }

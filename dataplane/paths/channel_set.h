@@ -69,8 +69,8 @@ class ChannelSet {
              ChannelListener& listener);
   ~ChannelSet();
 
-  // The channel to `peer` over some of the transports, the best first. The set must outlive it. `other_ends`: of these
-  // transports, and of others.
+  // The channel to `peer` over some of the transports, the best first. The set must outlive it. `other_ends`: of their
+  // paths, and of others.
   std::unique_ptr<PeerChannel> make_channel(PeerIndex peer, std::span<Transport* const> transports,
                                             ChannelEpochs epochs, std::span<const OtherEnd> other_ends = {});
 
@@ -131,6 +131,7 @@ class ChannelSet {
     const TransportCapabilities capabilities;
   };
 
+  PeerPath way_over(Transport& transport, PeerIndex end) const;
   unsigned receive_from(Instance& instance);
   [[gnu::noinline]] unsigned receive_from_several(Step step);
   [[gnu::noinline]] unsigned take_burst(Instance& instance, std::span<const IncomingPacket> packets);

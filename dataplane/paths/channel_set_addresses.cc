@@ -69,11 +69,10 @@ unsigned ChannelSet::send_addresses(PeerChannel& channel, Nanoseconds now) {
   unsigned sent = 0;
   for (unsigned number = 0; number != channel.reliable_.paths(); ++number) {
     const PeerPath& path = channel.path(number);
-    const PeerIndex home =
-        channel.several_ != nullptr ? channel.several_->ends[number].number_of(PathEnds::kHome) : path.end;
-    sent += send_for_path(channel.reliable_, path, home, packet, wire::kPacketAddressNews, now);
-    if (path.end != home)
-      sent += send_for_path(channel.reliable_, path, path.end, packet, wire::kPacketAddressNews, now);
+    sent += send_for_path(channel.reliable_, path, packet, wire::kPacketAddressNews, now);
+    if (channel.several_ == nullptr || !channel.several_->watch.is_elsewhere(number)) continue;
+    const PeerPath& home = channel.several_->ends[number].at(PathEnds::kHome);
+    sent += send_for_path(channel.reliable_, home, packet, wire::kPacketAddressNews, now);
   }
   exchange.sent(now);
   return sent;

@@ -12,7 +12,7 @@ namespace openlapi {
 
 class PathComparison {
  public:
-  explicit PathComparison(unsigned paths) : probes_(paths) {}
+  explicit PathComparison(unsigned paths) : probes_(paths), due_(paths > 1 ? 0 : UINT64_MAX) {}
 
   // When begins() is to be asked next.
   Nanoseconds due() const { return due_; }
@@ -31,7 +31,7 @@ class PathComparison {
   };
 
   std::vector<Probe> probes_;
-  Nanoseconds due_ = 0;
+  Nanoseconds due_;
   std::uint64_t packets_ = 0;  // when the latest probes left
   unsigned rounds_ = 0;        // of probes that have left
 };

@@ -1,48 +1,66 @@
-// The peer's end of a path: which of its adapters the path leads to. At home the path joins adapters that belong
-// together; where others are on the same network it can lead to them as well, and does while no path serves at home:
-// different adapters may be dead at the two ends. The peer's packets are taken from all of its ends.
+// Where a path can lead to, and over which adapter here. At home it joins adapters that belong together. Where others
+// are on the same network it can lead to these of the peer as well, and over those here that have no path of their own,
+// and does while no path serves at home: different adapters may be dead at the two ends. The peer's packets are taken
+// from all of them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
+#include "dataplane/base/clock.h"
+#include "dataplane/paths/peer_path.h"
 #include "dataplane/transport/packet.h"
+#include "dataplane/tuning.h"
 
 namespace openlapi {
 
 class PathEnds {
  public:
   static constexpr unsigned kHome = 0;  // the others are 1, 2, ...
+  static constexpr unsigned kNone = UINT32_MAX;
 
-  explicit PathEnds(PeerIndex home) : home_(home) {}
-  // `number`: the transport knows it under this one. `origin`: of packets from there.
-  void add(PeerIndex number, std::uint64_t origin) { others_.push_back({number, origin}); }
+  explicit PathEnds(const PeerPath& home) : all_{home} {}
+  void add(const PeerPath& other) { all_.push_back(other); }
+  bool are_several() const { return all_.size() > 1; }
+  const std::vector<PeerPath>& all() const { return all_; }
+  const PeerPath& at(unsigned end) const { return all_[end]; }
 
   // The one that packets go to.
   unsigned used() const { return used_; }
   void use(unsigned end) { used_ = end; }
 
-  PeerIndex number_of(unsigned end) const { return end == kHome ? home_ : others_[end - 1].number; }
-  // Of the others, where packets of this origin come from; kHome: from none of them.
-  unsigned find(std::uint64_t origin) const {
-    for (unsigned other = 0; other != others_.size(); ++other) {
-      if (others_[other].origin == origin) return other + 1;
+  // A probe has been answered at home, which says for a while that it serves.
+  void home_answered(Nanoseconds now) { home_answered_ = now; }
+  bool serves_at_home(Nanoseconds now) const {
+    return used_ == kHome && home_answered_ != 0 && now - home_answered_ < tuning::kLongestProbePause;
+  }
+
+  bool lead_over(const Transport& transport) const {
+    return std::ranges::find(all_, &transport, &PeerPath::transport) != all_.end();
+  }
+  // Where packets of this origin come from; kNone: from none of them. The address at home may have changed since the
+  // last packet.
+  unsigned find(const Transport& transport, std::uint64_t origin) {
+    for (unsigned end = 0; end != all_.size(); ++end) {
+      if (all_[end].transport != &transport) continue;
+      if (end == kHome && all_[end].origin != origin) all_[end].ask_origin();
+      if (all_[end].origin == origin) return end;
     }
-    return kHome;
+    return kNone;
   }
   // The peer has other addresses.
-  template <typename OriginOf>
-  void renew(OriginOf origin_of) {
-    for (End& other : others_) other.origin = origin_of(other.number);
+  void renew() {
+    for (PeerPath& end : all_) end.ask_origin();
   }
-  // Of the others, each in turn, the next one whose number suits, or the next one if none does; kHome: there are none.
+  // Of the others, each in turn, the next one that suits, or the next one if none does; kHome: there are none.
   template <typename Suits>
   unsigned next(Suits suits) {
-    if (others_.empty()) return kHome;
-    for (std::size_t tries = 0; tries <= others_.size(); ++tries) {
-      turn_ = turn_ % static_cast<unsigned>(others_.size()) + 1;
-      if (suits(number_of(turn_))) break;
+    if (!are_several()) return kHome;
+    for (std::size_t tries = 0; tries != all_.size(); ++tries) {
+      turn_ = turn_ % static_cast<unsigned>(all_.size() - 1) + 1;
+      if (suits(all_[turn_])) break;
     }
     return turn_;
   }
@@ -56,15 +74,10 @@ class PathEnds {
   std::uint32_t take_probed_from() { return std::exchange(probed_from_, 0); }
 
  private:
-  struct End {
-    PeerIndex number;
-    std::uint64_t origin;
-  };
-
-  PeerIndex home_;
-  std::vector<End> others_{};
+  std::vector<PeerPath> all_;
   unsigned used_ = kHome;
   unsigned turn_ = 0;
+  Nanoseconds home_answered_ = 0;  // 0: never
   std::uint32_t owed_probes_ = 0;
   std::uint32_t probed_from_ = 0;
 };

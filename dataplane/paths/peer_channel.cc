@@ -41,11 +41,13 @@ class OutgoingBurst {
 };
 
 // Every packet must fit every path, and so must all together: they may have to leave over any of them.
-ChannelLimits limits_of(const std::vector<PeerPath>& paths, PeerIndex peer) {
+ChannelLimits limits_of(const std::vector<PathEnds>& paths) {
   ChannelLimits limits;
-  for (const PeerPath& path : paths) {
-    limits.max_packet = std::min(limits.max_packet, max_packet_to(*path.transport, peer));
-    limits.max_packets = std::min(limits.max_packets, max_packets_to(*path.transport, peer));
+  for (const PathEnds& path : paths) {
+    for (const PeerPath& end : path.all()) {
+      limits.max_packet = std::min(limits.max_packet, max_packet_to(*end.transport, end.end));
+      limits.max_packets = std::min(limits.max_packets, max_packets_to(*end.transport, end.end));
+    }
   }
   limits.max_packet &= ~7u;
   return limits;
@@ -62,19 +64,16 @@ std::uint32_t paths_for_acknowledgement(const ReliableChannel& reliable, const S
 
 }  // namespace
 
-PeerChannel::PeerChannel(ChannelSet& set, ChannelContext& context, PeerIndex peer, std::vector<PeerPath> paths,
-                         ChannelEpochs epochs, std::span<const OtherEnd> other_ends)
+PeerChannel::PeerChannel(ChannelSet& set, ChannelContext& context, PeerIndex peer, std::vector<PathEnds> paths,
+                         ChannelEpochs epochs)
     : set_(set),
-      best_(paths.at(0)),
+      best_(paths.at(0).at(PathEnds::kHome)),
       context_(context),
       peer_(peer),
-      reliable_(context, peer, epochs, limits_of(paths, peer)) {
-  best_.ask_origin(peer);
-  if (paths.size() == 1) return;
-  for (PeerPath& path : paths) path.ask_origin(peer);
+      reliable_(context, peer, epochs, limits_of(paths)) {
+  if (paths.size() == 1 && !paths[0].are_several()) return;
   for (std::size_t more = 1; more != paths.size(); ++more) reliable_.add_path();
-  several_ = std::make_unique<SeveralPaths>(std::move(paths), peer);
-  several_->add(other_ends);
+  several_ = std::make_unique<SeveralPaths>(std::move(paths));
   reliable_.serve(several_->watch.serving(), 0);
 }
 
@@ -167,23 +166,15 @@ bool PeerChannel::send_referenced(std::span<const ConstBuffer> head, ConstBuffer
 }
 
 bool PeerChannel::find_origin(const Transport& transport, std::uint64_t origin) {
-  const unsigned count = reliable_.paths();
-  for (unsigned number = 0; number != count; ++number) {
-    PeerPath& candidate = path(number);
-    if (candidate.transport != &transport) continue;
-    if (candidate.origin != origin) candidate.ask_origin(peer_);
-    const bool from_home = candidate.origin == origin;
-    if (several_ == nullptr) return from_home;
-    several_->arrived_over = number;
-    several_->arrived_from = from_home ? PathEnds::kHome : several_->ends[number].find(origin);
-    return from_home || several_->arrived_from != PathEnds::kHome;
-  }
-  return false;
+  if (several_ != nullptr) return several_->find_origin(transport, origin);
+  if (best_.transport != &transport) return false;
+  if (best_.origin != origin) best_.ask_origin();
+  return best_.origin == origin;
 }
 
 bool PeerChannel::peer_gone() const {
-  if (several_ == nullptr) return best_.peer_gone(peer_);
-  return std::ranges::all_of(several_->paths, [&](const PeerPath& path) { return path.peer_gone(peer_); });
+  if (several_ == nullptr) return best_.peer_gone();
+  return std::ranges::all_of(several_->ends, [](const PathEnds& of) { return of.at(PathEnds::kHome).peer_gone(); });
 }
 
 void PeerChannel::use_best() {
@@ -431,9 +422,8 @@ bool PeerChannel::send_acknowledgement(Nanoseconds now) {
     sent += over.transport->send_burst(over.end, {&packet, 1});
   }
   if (several_ != nullptr && several_->from_other_end()) [[unlikely]] {
-    const unsigned over = several_->arrived_over;
-    const PeerIndex end = several_->ends[over].number_of(several_->arrived_from);
-    sent += several_->paths[over].transport->send_burst(end, {&packet, 1});
+    const PeerPath& from = several_->ends[several_->arrived_over].at(several_->arrived_from);
+    sent += from.transport->send_burst(from.end, {&packet, 1});
   }
   if (sent == 0) return false;
   context_.counters.packets_sent += sent - 1;

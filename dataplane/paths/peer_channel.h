@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "dataplane/base/clock.h"
-#include "dataplane/host/route_resolver.h"
+#include "dataplane/host/path_status.h"
 #include "dataplane/paths/address_exchange.h"
 #include "dataplane/paths/peer_path.h"
 #include "dataplane/paths/several_paths.h"
@@ -28,9 +28,9 @@ static_assert(wire::kPacketHeaderSize % 8 == 0, "so that records fill packets wh
 
 class PeerChannel {
  public:
-  // `paths`: at least one, the best first. `other_ends`: where they can lead as well, if they are several.
-  PeerChannel(ChannelSet& set, ChannelContext& context, PeerIndex peer, std::vector<PeerPath> paths,
-              ChannelEpochs epochs, std::span<const OtherEnd> other_ends = {});
+  // `paths`: at least one, the best first, each with its ends.
+  PeerChannel(ChannelSet& set, ChannelContext& context, PeerIndex peer, std::vector<PathEnds> paths,
+              ChannelEpochs epochs);
   ~PeerChannel();
   PeerChannel(const PeerChannel&) = delete;
   PeerChannel& operator=(const PeerChannel&) = delete;
@@ -115,6 +115,8 @@ class PeerChannel {
     if (outcome.path_probed) [[unlikely]]
       answers_ |= 1u << (several_ != nullptr ? several_->was_probed() : 0);
     if (several_ == nullptr) return;
+    if (outcome.path_answered) [[unlikely]]
+      several_->note_answer(now);
     if (several_->from_other_end() && several_->follows(outcome, now)) [[unlikely]] {
       if (several_->go_home(now)) give_up_silent();
       use_best();
@@ -134,7 +136,7 @@ class PeerChannel {
   [[gnu::noinline, gnu::cold]] bool look_at_links(Nanoseconds now);
 
   // For what uses the paths besides the channel, which does not look at the links without packets of its own. Null:
-  // there is one path.
+  // there is one path, with one end.
   const PathWatch* path_watch() const { return several_ != nullptr ? &several_->watch : nullptr; }
   void watch_links();
   // Something else went wrong there: does not count on it before it has answered a probe.
@@ -190,7 +192,7 @@ class PeerChannel {
   } foreign_;
   std::uint32_t answers_ = 0;              // paths, as bits, whose probes are to be answered
   std::uint32_t notices_seen_ = 0;         // LinkNotices::number(), of the links
-  std::unique_ptr<SeveralPaths> several_;  // null: there is one path
+  std::unique_ptr<SeveralPaths> several_;  // null: there is one path, with one end
   // Null: the addresses are those that the paths were made with, as far as is known.
   std::unique_ptr<AddressExchange> addresses_;
 };

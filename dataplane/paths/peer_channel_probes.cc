@@ -1,4 +1,4 @@
-// Probes of the paths that are silent and of the peer's ends that they can lead to, and the answers to such.
+// Probes of the paths that are silent and of the ends that they can lead to, and the answers to such.
 #include <array>
 #include <bit>
 #include <cstring>
@@ -31,7 +31,7 @@ unsigned PeerChannel::probe_silent(Nanoseconds now) {
   }
   if (watch.is_silent(watch.best())) return sent;
   alignas(8) std::array<std::byte, wire::kPacketHeaderSize> bytes;
-  return sent + send_for_path(reliable_, best_, best_.end, bytes, wire::kPacketPathProbe, now);
+  return sent + send_for_path(reliable_, best_, bytes, wire::kPacketPathProbe, now);
 }
 
 // As long as the longest packet: a path that loses those, and carries short ones, does not serve. A short one where no
@@ -42,8 +42,7 @@ unsigned PeerChannel::send_long_probe(unsigned number, unsigned end, Nanoseconds
   std::span<std::byte> bytes(short_one);
   if (buffer != nullptr) bytes = {buffer, wire::kPacketHeaderSize + reliable_.max_payload()};
   std::memset(bytes.data(), 0, bytes.size());
-  const PeerIndex to = several_->ends[number].number_of(end);
-  const unsigned sent = send_for_path(reliable_, several_->paths[number], to, bytes, wire::kPacketPathProbe, now);
+  const unsigned sent = send_for_path(reliable_, several_->ends[number].at(end), bytes, wire::kPacketPathProbe, now);
   if (buffer != nullptr) context_.pool->give_back(buffer);
   return sent;
 }
@@ -56,8 +55,8 @@ unsigned PeerChannel::answer_probes(Nanoseconds now) {
     for (; ends != 0; ends &= ends - 1) {
       const auto end = static_cast<unsigned>(std::countr_zero(ends));
       alignas(8) std::array<std::byte, wire::kPacketHeaderSize> bytes;
-      const PeerIndex to = several_ != nullptr ? several_->ends[number].number_of(end) : best_.end;
-      sent += send_for_path(reliable_, path(number), to, bytes, wire::kPacketPathAnswer, now);
+      const PeerPath& to = several_ != nullptr ? several_->ends[number].at(end) : best_;
+      sent += send_for_path(reliable_, to, bytes, wire::kPacketPathAnswer, now);
     }
   }
   return sent;

@@ -9,25 +9,26 @@
 
 namespace openlapi {
 
-// Only a transport that tells where packets come from can tell the ends apart.
-void SeveralPaths::add(std::span<const OtherEnd> other_ends) {
-  for (const OtherEnd& other : other_ends) {
-    for (std::size_t number = 0; number != paths.size(); ++number) {
-      PacketOrigins* const origins = paths[number].capabilities->packet_origins;
-      if (paths[number].transport != other.path || origins == nullptr) continue;
-      ends[number].add(other.number, origins->origin_of(other.number));
-    }
-  }
+bool SeveralPaths::reach_over(const Transport& transport) const {
+  return std::ranges::any_of(ends, [&](const PathEnds& of) { return of.lead_over(transport); });
 }
 
-bool SeveralPaths::reach_over(const Transport& transport) const {
-  return std::ranges::any_of(paths, [&](const PeerPath& path) { return path.transport == &transport; });
+// An adapter that has a path of its own is on that one alone; any other may be on several, one for each end.
+bool SeveralPaths::find_origin(const Transport& transport, std::uint64_t origin) {
+  for (unsigned path = 0; path != paths.size(); ++path) {
+    if (!ends[path].lead_over(transport)) continue;
+    const unsigned end = ends[path].find(transport, origin);
+    arrived_over = path;
+    arrived_from = end != PathEnds::kNone ? end : PathEnds::kHome;
+    paths[path] = ends[path].at(ends[path].used());
+    if (end != PathEnds::kNone) return true;
+  }
+  return false;
 }
 
 bool SeveralPaths::link_is_said(unsigned path, Nanoseconds now, Nanoseconds moved) {
-  const LinkStatus* const link = paths[path].capabilities->link_status;
-  if (link == nullptr) return false;
-  const bool is_lost = watch.link_is_said(path, link->words_against(paths[path].end), now);
+  if (paths[path].capabilities->link_status == nullptr) return false;
+  const bool is_lost = watch.link_is_said(path, paths[path].words_against(), now);
   if (!watch.is_silent(path)) teller.forget(path);  // the peer has begun anew since its link was down
   if (!watch.is_silent(path) || !watch.is_there(path)) return is_lost;
   teller.went_silent(path, now, moved);  // also one that is there now, and has not answered
@@ -52,15 +53,16 @@ std::uint32_t SeveralPaths::ends_to_probe(unsigned path) {
   if (!watch.is_silent(path)) return probed;
   probed |= 1u << ends[path].used();
   if (!watch.all_silent()) return probed;
-  const LinkStatus* const link = paths[path].capabilities->link_status;
-  return probed | 1u << ends[path].next([&](PeerIndex end) { return link == nullptr || link->reaches(end); });
+  return probed | 1u << ends[path].next([](const PeerPath& end) { return end.words_against() == 0; });
 }
 
 // Whoever sends records waits for their acknowledgement where it sends them from: its other adapters may be dead. An
-// answer shows that packets pass in both directions: at home, which is better, or while the path was silent.
+// answer shows that packets pass in both directions: at home, which is better, or while the path was silent. Whoever
+// knows that home serves waits for the other one there: two would follow each other elsewhere for ever.
 bool SeveralPaths::follows(const ReceiveOutcome& outcome, Nanoseconds now) {
   const bool wanted = arrived_from == PathEnds::kHome || watch.is_silent(arrived_over);
   if (!outcome.has_data && !(outcome.path_answered && wanted)) return false;
+  if (!wanted && ends[arrived_over].serves_at_home(now)) return false;
   lead(arrived_over, arrived_from, now);
   return true;
 }
@@ -91,7 +93,7 @@ unsigned SeveralPaths::compare(ReliableChannel& reliable, Nanoseconds now) {
   unsigned sent = 0;
   for (unsigned number = 0; number != paths.size(); ++number) {
     alignas(8) std::array<std::byte, wire::kPacketHeaderSize> bytes;
-    if (send_for_path(reliable, paths[number], paths[number].end, bytes, wire::kPacketPathProbe, now) == 0) continue;
+    if (send_for_path(reliable, paths[number], bytes, wire::kPacketPathProbe, now) == 0) continue;
     comparison.probed(number, now);
     ++sent;
   }
@@ -117,22 +119,21 @@ void SeveralPaths::probes_refused(unsigned path, std::uint32_t at_ends, Nanoseco
 
 void SeveralPaths::peer_moved(Nanoseconds now) {
   for (std::size_t number = 0; number != paths.size(); ++number) {
-    const PacketOrigins* const origins = paths[number].capabilities->packet_origins;
-    if (origins != nullptr) ends[number].renew([&](PeerIndex end) { return origins->origin_of(end); });
+    ends[number].renew();
+    paths[number] = ends[number].at(ends[number].used());
   }
   watch.probe_silent(now);
 }
 
 void SeveralPaths::lead(unsigned path, unsigned end, Nanoseconds now) {
   ends[path].use(end);
-  paths[path].end = ends[path].number_of(end);
+  paths[path] = ends[path].at(end);
   if (end == PathEnds::kHome) {
     watch.leads_home(path);
   } else {
     watch.leads_elsewhere(path, now);
   }
-  const LinkStatus* const link = paths[path].capabilities->link_status;
-  watch.leads_over(path, link != nullptr ? link->words_against(paths[path].end) : 0);
+  watch.leads_over(path, paths[path].words_against());
 }
 
 }  // namespace openlapi

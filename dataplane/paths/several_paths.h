@@ -1,14 +1,12 @@
-// What a channel knows of its paths if there are more than one: where they lead, which of them serve, and what the user
-// is told of that.
+// What a channel knows of its paths if there are more than one, or the only one has several ends: where they lead,
+// which of them serve, and what the user is told of that.
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <utility>
 #include <vector>
 
 #include "dataplane/base/clock.h"
-#include "dataplane/host/route_resolver.h"
 #include "dataplane/paths/path_comparison.h"
 #include "dataplane/paths/path_ends.h"
 #include "dataplane/paths/path_teller.h"
@@ -19,22 +17,24 @@
 namespace openlapi {
 
 struct SeveralPaths {
-  SeveralPaths(std::vector<PeerPath> all, PeerIndex peer)
-      : paths(std::move(all)),
-        ends(paths.size(), PathEnds(peer)),
-        watch(static_cast<unsigned>(paths.size())),
-        teller(static_cast<unsigned>(paths.size())),
-        comparison(static_cast<unsigned>(paths.size())) {}
+  explicit SeveralPaths(std::vector<PathEnds> all)
+      : ends(std::move(all)),
+        watch(static_cast<unsigned>(ends.size())),
+        teller(static_cast<unsigned>(ends.size())),
+        comparison(static_cast<unsigned>(ends.size())) {
+    for (const PathEnds& of : ends) paths.push_back(of.at(PathEnds::kHome));
+  }
 
-  void add(std::span<const OtherEnd> other_ends);
-  // Whether a packet comes from where the peer is at home on the best path, as most do.
+  // Whether a packet comes from where the best path leads, as most do.
   bool comes_over_best(const Transport& transport, std::uint64_t origin) {
     const unsigned best = watch.best();
     if (paths[best].transport != &transport || paths[best].origin != origin) return false;
     arrived_over = best;
-    arrived_from = PathEnds::kHome;
+    arrived_from = ends[best].used();
     return true;
   }
+  // Whether it comes from any of the ends.
+  bool find_origin(const Transport& transport, std::uint64_t origin);
   [[gnu::noinline]] bool reach_over(const Transport& transport) const;
   // The path is silent. `moved`: as for PathTeller. There is nothing to tell of a path that is not there yet.
   void went_silent(unsigned path, Nanoseconds now, Nanoseconds moved) {
@@ -67,12 +67,16 @@ struct SeveralPaths {
     ends[arrived_over].was_probed_from(arrived_from);
     return arrived_over;
   }
+  // The latest packet is an answer.
+  void note_answer(Nanoseconds now) {
+    if (arrived_from == PathEnds::kHome) ends[arrived_over].home_answered(now);
+  }
   // The latest packet has come from another end than packets go to; whether they go there now.
   bool from_other_end() const { return arrived_from != ends[arrived_over].used(); }
   [[gnu::noinline, gnu::cold]] bool follows(const ReceiveOutcome& outcome, Nanoseconds now);
 
-  std::vector<PeerPath> paths;
-  std::vector<PathEnds> ends;  // of each
+  std::vector<PathEnds> ends;     // of each path
+  std::vector<PeerPath> paths{};  // where each leads now
   PathWatch watch;
   PathTeller teller;
   PathComparison comparison;

@@ -1,7 +1,8 @@
 // Two tasks whose adapters are all on one switch, in virtual time: different adapters are dead at the two ends, or pass
-// short packets only, or nothing of what leaves over them.
+// short packets only, or nothing of what leaves over them; and one has more of them than the other.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <memory>
@@ -17,27 +18,31 @@ namespace openlapi {
 namespace {
 
 constexpr std::uint32_t kPacket = 1472;
-constexpr std::uint32_t kAdapters = 2;
 constexpr PeerIndex kTasks = 2;
 constexpr Epoch kEpoch = Epoch{1} << kBeginningBits;
 constexpr std::uint32_t kNothing = 0, kAll = UINT32_MAX;  // that an adapter passes
 
+using Adapters = std::array<std::uint32_t, kTasks>;  // of each task
+
 class Task final : public QuietListener {
  public:
-  Task(PeerIndex self, SimulatedNetwork& network, bool one_switch, Clock& clock)
-      : ports_(open(self, network)), config_(config_of(self)), set_(config_, transports_, clock, *this) {
+  Task(PeerIndex self, SimulatedNetwork& network, bool one_switch, Adapters adapters, Clock& clock)
+      : ports_(open(self, network, adapters[self])),
+        config_(config_of(self)),
+        set_(config_, transports_, clock, *this) {
     const PeerIndex peer = 1 - self;
+    const std::uint32_t pairs = std::min(adapters[self], adapters[peer]);
     std::vector<OtherEnd> ends;
     std::string error;
-    for (std::uint32_t here = 0; here != kAdapters; ++here) {
-      for (std::uint32_t there = 0; there != kAdapters; ++there) {
+    for (std::uint32_t here = 0; here != adapters[self]; ++here) {
+      for (std::uint32_t there = 0; there != adapters[peer]; ++there) {
         if (here != there && !one_switch) continue;
         const PeerIndex number = here == there ? peer : peer + (there + 1) * kTasks;
         EXPECT_TRUE(ports_[here]->add_peer(number, SimulatedTransport::encode({peer, 0, there}), error)) << error;
-        if (here != there) ends.push_back({transports_[here], number});
+        if (here != there) ends.push_back({transports_[here < pairs ? here : there], number, transports_[here]});
       }
     }
-    channel_ = set_.make_channel(peer, transports_, {0, kEpoch}, ends);
+    channel_ = set_.make_channel(peer, std::span(transports_).first(pairs), {0, kEpoch}, ends);
   }
 
   bool send(std::size_t length) {
@@ -64,9 +69,10 @@ class Task final : public QuietListener {
     config.epoch = kEpoch;
     return config;
   }
-  std::vector<std::unique_ptr<SimulatedTransport>> open(PeerIndex self, SimulatedNetwork& network) {
+  std::vector<std::unique_ptr<SimulatedTransport>> open(PeerIndex self, SimulatedNetwork& network,
+                                                        std::uint32_t adapters) {
     std::vector<std::unique_ptr<SimulatedTransport>> ports;
-    for (std::uint32_t adapter = 0; adapter != kAdapters; ++adapter) {
+    for (std::uint32_t adapter = 0; adapter != adapters; ++adapter) {
       PortConfig config;
       config.address = {self, 0, adapter};
       config.limits = {kPacket, 64, false, true};
@@ -89,9 +95,9 @@ class Task final : public QuietListener {
 
 class Crossing : public testing::Test {
  protected:
-  void begin(bool one_switch = true) {
+  void begin(bool one_switch = true, Adapters adapters = {2, 2}) {
     for (PeerIndex task = 0; task != kTasks; ++task) {
-      tasks_[task] = std::make_unique<Task>(task, network_, one_switch, time_.clock());
+      tasks_[task] = std::make_unique<Task>(task, network_, one_switch, adapters, time_.clock());
     }
   }
   void run(Nanoseconds longest, auto until) {
@@ -275,6 +281,109 @@ TEST_P(OneWay, IsFoundOnceHoweverOftenSomebodyIsLate) {
 INSTANTIATE_TEST_SUITE_P(All, OneWay,
                          testing::Values(OneWayDeath{false, true}, OneWayDeath{false, false}, OneWayDeath{true, true},
                                          OneWayDeath{true, false}));
+
+// One task has more adapters than the other.
+class Uneven : public Crossing, public testing::WithParamInterface<Adapters> {
+ protected:
+  void begin(bool one_switch = true) { Crossing::begin(one_switch, GetParam()); }
+  std::uint32_t fewer() const { return std::min(GetParam()[0], GetParam()[1]); }
+  std::uint32_t most() const { return std::max(GetParam()[0], GetParam()[1]); }
+  PeerIndex richer() const { return GetParam()[0] > GetParam()[1] ? 0 : 1; }
+  void expect_both_ways(Nanoseconds longest) {
+    for (PeerIndex task = 0; task != kTasks; ++task) {
+      EXPECT_TRUE(brings(task, 8, longest)) << "from task " << task;
+      EXPECT_TRUE(brings(task, tasks_[task]->longest(), longest)) << "from task " << task;
+    }
+  }
+};
+
+TEST_P(Uneven, AdaptersWithoutPairCarryNothingWhileTheOthersServe) {
+  begin();
+  expect_both_ways(kMillisecond);
+  exchange_much();
+  run(kSecond);
+  EXPECT_EQ(network_.counters().crossed, 0u);
+  for (std::uint32_t adapter = fewer(); adapter != most(); ++adapter)
+    EXPECT_EQ(tasks_[richer()]->packets_over(adapter), 0u);
+  EXPECT_EQ(tasks_[0]->paths().size(), fewer());
+  EXPECT_EQ(tasks_[1]->paths().size(), fewer());
+}
+
+TEST_P(Uneven, AnyAdapterThatIsLeftServes) {
+  begin();
+  for (std::uint32_t left = most(); left-- != 0;) {
+    for (std::uint32_t adapter = 0; adapter != most(); ++adapter)
+      network_.narrow(richer(), adapter, adapter == left ? kAll : kNothing);
+    EXPECT_TRUE(brings(0, 8, 2 * kSecond)) << "over adapter " << left;
+    EXPECT_TRUE(brings(1, 8, 2 * kSecond)) << "over adapter " << left;
+    expect_both_ways(kMillisecond);
+    const std::uint64_t before = tasks_[richer()]->packets_over(left);
+    exchange_much();
+    EXPECT_GT(tasks_[richer()]->packets_over(left), before + 1000);
+  }
+}
+
+TEST_P(Uneven, TheDeathOfTheFirstIsFoundAtOnceWhereTheLinkIsToldToBeDown) {
+  begin();
+  expect_both_ways(kMillisecond);
+  for (std::uint32_t adapter = 0; adapter != most() - 1; ++adapter) {
+    network_.narrow(richer(), adapter, kNothing);
+    network_.tell_of_link(richer(), adapter, false);
+  }
+  run(2 * tuning::kLinkLookPause);
+  EXPECT_TRUE(brings(richer(), 8, tuning::kFirstProbePause + 2 * tuning::kLinkLookPause));
+  expect_both_ways(2 * tuning::kShortestRetransmitTimeout);
+}
+
+TEST_P(Uneven, EndsWhenThePairsServeAgain) {
+  begin();
+  for (std::uint32_t adapter = 0; adapter != fewer(); ++adapter) network_.narrow(richer(), adapter, kNothing);
+  EXPECT_TRUE(brings(0, 8, kSecond));
+  EXPECT_TRUE(brings(1, 8, kSecond));
+  for (std::uint32_t adapter = 0; adapter != fewer(); ++adapter) network_.narrow(richer(), adapter, kAll);
+  run(2 * kSecond);
+  exchange_much();
+  const std::uint64_t crossed = network_.counters().crossed;
+  exchange_much();
+  run(kSecond);
+  EXPECT_EQ(network_.counters().crossed, crossed);
+  for (PeerIndex task = 0; task != kTasks; ++task) {
+    EXPECT_EQ(tasks_[task]->paths().size(), fewer());
+    for (const PathStatus& path : tasks_[task]->paths()) EXPECT_EQ(path.end, 1 - task);
+  }
+}
+
+// A task that is late answers over no path, and then over all.
+TEST_P(Uneven, APauseLeadsNobodyAstray) {
+  begin();
+  expect_both_ways(kMillisecond);
+  for (unsigned round = 0; round != 30; ++round) {
+    const PeerIndex late = round % 2;
+    const Nanoseconds end = time_.now() + (7 + 3 * round) * kMillisecond;
+    for (unsigned step = 0; time_.now() < end; ++step) {
+      if (step % 100 == 0) tasks_[1 - late]->send(8);
+      tasks_[1 - late]->step(time_.now());
+      time_.run_until(time_.now() + 10 * kMicrosecond);
+    }
+    run(kMillisecond);
+    const std::uint64_t crossed = network_.counters().crossed;
+    for (int i = 0; i != 100; ++i) {
+      EXPECT_TRUE(brings(0, 8, 10 * kMillisecond));
+      EXPECT_TRUE(brings(1, 8, 10 * kMillisecond));
+    }
+    EXPECT_LT(network_.counters().crossed - crossed, 20u) << round;
+    run(100 * kMillisecond);
+  }
+}
+
+TEST_P(Uneven, AdaptersOnOtherNetworksAreNotTried) {
+  begin(false);
+  for (std::uint32_t adapter = 0; adapter != fewer(); ++adapter) network_.narrow(richer(), adapter, kNothing);
+  EXPECT_FALSE(brings(0, 8, 2 * kSecond));
+  EXPECT_EQ(network_.counters().crossed, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Uneven, testing::Values(Adapters{3, 1}, Adapters{1, 3}, Adapters{2, 3}, Adapters{8, 1}));
 
 }  // namespace
 }  // namespace openlapi

@@ -156,7 +156,7 @@ MUTANTS = {
         [("  if (!watch.all_silent()) return probed;\n", "  return probed;\n")]),
     "probes_answered_at_home": (
         "dataplane/paths/peer_channel_probes.cc", "a probe from another end is answered to where the path leads else",
-        [("several_->ends[number].number_of(end) : best_.end;", "several_->ends[number].number_of(PathEnds::kHome) : best_.end;")]),
+        [("several_->ends[number].at(end) : best_;", "several_->ends[number].at(PathEnds::kHome) : best_;")]),
     "unknown_probes_unanswered": (
         "dataplane/reliability/reliable_channel.cc", "who does not know the peer's epoch and can only probe is told nothing",
         [("  return (header.flags & (wire::kPacketHasData | wire::kPacketPathProbe)) != 0;\n",
@@ -262,7 +262,7 @@ WORDS = {
         [("    if (several_->teller.has_failed(carrier) && carrier != several_->arrived_over) continue;\n", "")]),
     "word_of_another_end": (
         "dataplane/paths/several_paths.cc", "what was said of an adapter stays when its path leads to another one",
-        [("  watch.leads_over(path, link != nullptr ? link->words_against(paths[path].end) : 0);\n", "  (void)link;\n")]),
+        [("  watch.leads_over(path, paths[path].words_against());\n", "")]),
     "older_row_believed": (
         "control/daemon/adapters/adapter_table.cc", "a row that comes late takes the place of a newer one",
         [("known.generation >= row.generation", "known.generation == row.generation")]),
