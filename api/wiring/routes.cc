@@ -167,24 +167,28 @@ Route ContextRoutes::search(PeerIndex peer) {
 
 void ContextRoutes::add_group(Group group, PeerIndex peer, Route& route) {
   std::string reason;
+  std::size_t adapters = 0;  // of the peer
   Places places;
   std::vector<End> ends;
-  for (const AdapterPair& pair : pairs_with(group, peer, places, reason)) {
+  for (const AdapterPair& pair : pairs_with(group, peer, adapters, places, reason)) {
     if (route.count != route.paths.size()) add_network(group[pair.here], pair.there, peer, route, ends);
   }
+  if (!ends.empty()) add_ends_without_pair(group, peer, adapters, ends);
   for (End& end : ends) {
-    if (end.network->place_of != nullptr) {
-      end.place = end.network->place_of(end.address);
+    const Network& network = end.network != nullptr ? *end.network : group.front();
+    if (network.place_of != nullptr) {
+      end.place = network.place_of(end.address);
     } else if (end.there < places.size()) {
       end.place = places[end.there];
     }
   }
-  if (ends.size() > 1) add_other_ends(ends, peer, route);
+  add_other_ends(group, ends, peer, route);
   if (!reason.empty()) append(route.reason, group.front().transport->name(), reason);
 }
 
 // By their numbers, unless both tasks have chosen their adapters and told where they are.
-std::vector<AdapterPair> ContextRoutes::pairs_with(Group group, PeerIndex peer, Places& there, std::string& reason) {
+std::vector<AdapterPair> ContextRoutes::pairs_with(Group group, PeerIndex peer, std::size_t& adapters, Places& there,
+                                                   std::string& reason) {
   std::vector<AdapterPair> pairs;
   Places here;
   for (const Network& network : group) {
@@ -198,7 +202,8 @@ std::vector<AdapterPair> ContextRoutes::pairs_with(Group group, PeerIndex peer, 
   std::string ignored;  // the others may have an address
   if (!get(peer, group.front().keys + "0", published, reason)) return {};
   const bool first_is_open = decode(published, first, ignored);
-  if (is_first && (first.adapters == 1 || (here.empty() && first_is_open))) return pairs;
+  adapters = first.adapters;
+  if (is_first && (first.adapters == 1 || (here.empty() && first_is_open && !group.front().own))) return pairs;
   const bool both_chosen = !here.empty() && first.chosen;
   // Both tasks tell where all of their adapters are, or only one of them would lead across.
   const bool all_placed = std::ranges::all_of(group, [](const Network& network) { return network.own.has_value(); });
@@ -267,30 +272,51 @@ ChosenAdapter ContextRoutes::place_of(Group group, const PeerAddress& address, s
   return number < there.size() ? there[number] : ChosenAdapter{};
 }
 
-// On one network, as far as both ends tell.
-bool ContextRoutes::reaches_directly(const End& end) {
-  return end.network->own && end.place && share_network(*end.network->own, *end.place);
+// The adapters of a peer that has more of them than this task. Nothing but paths of others can lead there.
+void ContextRoutes::add_ends_without_pair(Group group, PeerIndex peer, std::size_t adapters, std::vector<End>& ends) {
+  if (std::ranges::none_of(group, [](const Network& network) { return network.own.has_value(); })) return;
+  for (std::size_t number = 0; number != adapters; ++number) {
+    if (std::ranges::find(ends, number, &End::there) != ends.end()) continue;
+    PublishedAddress found;
+    std::string ignored;
+    if (address_of(group.front(), number, peer, found, ignored)) ends.push_back({nullptr, number, found.address, {}});
+  }
 }
 
-// Of an adapter that reaches its pair through a router, all the others as well; and the other way round, so that both
-// tasks come to the same.
-void ContextRoutes::add_other_ends(const std::vector<End>& ends, PeerIndex peer, Route& route) {
-  for (const End& home : ends) {
-    const Network& network = *home.network;
-    if (!network.own || !home.place) continue;
-    for (const End& other : ends) {
-      if (&other == &home || !other.place) continue;
-      const bool is_far = !share_network(*network.own, *other.place);
-      if (is_far && reaches_directly(home) && reaches_directly(other)) continue;
-      const auto number = static_cast<PeerIndex>(peer + (other.there + 1) * bootstrap_->size());
+// The two are not on one network, as far as both ends tell.
+bool ContextRoutes::is_behind_router(const End* pair) {
+  if (pair == nullptr || pair->network == nullptr) return false;
+  return !pair->network->own || !pair->place || !share_network(*pair->network->own, *pair->place);
+}
+
+// The path that can lead from the adapter here to that one there as well: that of the adapter here, or, if this one has
+// none, of that there. Null: it reaches only its pair. What reaches its pair through a router reaches all the others as
+// well; and the other way round, so that both tasks come to the same.
+const ContextRoutes::End* ContextRoutes::path_between(const Network& here, const End& there,
+                                                      std::span<const End> ends) {
+  const auto paired = std::ranges::find(ends, &here, &End::network);
+  const End* const home = paired != ends.end() ? &*paired : nullptr;
+  if (!here.own || !there.place || home == &there || (home != nullptr && !home->place)) return nullptr;
+  const bool is_far = !share_network(*here.own, *there.place);
+  if (is_far && !is_behind_router(home) && !is_behind_router(&there)) return nullptr;
+  if (home != nullptr) return home;
+  return there.network != nullptr ? &there : nullptr;
+}
+
+void ContextRoutes::add_other_ends(Group group, const std::vector<End>& ends, PeerIndex peer, Route& route) {
+  for (const Network& here : group) {
+    for (const End& there : ends) {
+      const End* const path = path_between(here, there, ends);
+      if (path == nullptr) continue;
+      const auto number = static_cast<PeerIndex>(peer + (there.there + 1) * bootstrap_->size());
       std::string ignored;
-      if (!add_once(*network.transport, peer, number, other.address, ignored)) {
-        route.undecided |= still_looks(*network.transport);
+      if (!add_once(*here.transport, peer, number, there.address, ignored)) {
+        route.undecided |= still_looks(*here.transport);
         continue;
       }
-      addresses_[{number, network.transport}] = other.address;
-      moved_.erase({number, network.transport});
-      route.other_ends.push_back({network.transport, number});
+      addresses_[{number, here.transport}] = there.address;
+      moved_.erase({number, here.transport});
+      route.other_ends.push_back({path->network->transport, number, here.transport});
     }
   }
 }

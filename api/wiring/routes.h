@@ -115,15 +115,17 @@ class ContextRoutes final : public RouteResolver {
   Route find_paths(PeerIndex peer);
   Route search(PeerIndex peer);
   using Group = std::span<const Network>;  // adapters that the same ones of others are reached over
+  // An adapter of the peer's.
   struct End {
-    const Network* network;
+    const Network* network;  // of its pair here; null: it has none
     std::size_t there;
     PeerAddress address;
     std::optional<ChosenAdapter> place;  // none: it is not known
   };
   using Places = std::vector<ChosenAdapter>;  // of a peer's adapters, by number
   void add_group(Group group, PeerIndex peer, Route& route);
-  std::vector<AdapterPair> pairs_with(Group group, PeerIndex peer, Places& there, std::string& reason);
+  std::vector<AdapterPair> pairs_with(Group group, PeerIndex peer, std::size_t& adapters, Places& there,
+                                      std::string& reason);
   std::vector<AdapterPair> pair_by_number(Group group, PeerIndex peer, std::size_t adapters, const Places& there,
                                           std::string& reason);
   bool is_open(Group group, PeerIndex peer, std::size_t number, PublishedAddress& found, std::string& reason);
@@ -131,8 +133,10 @@ class ContextRoutes final : public RouteResolver {
   static ChosenAdapter place_of(Group group, const PeerAddress& address, std::size_t number, const Places& there);
   bool add_once(Transport& transport, PeerIndex peer, PeerIndex number, const PeerAddress& address, std::string& error);
   bool add_network(const Network& network, std::size_t there, PeerIndex peer, Route& route, std::vector<End>& ends);
-  static bool reaches_directly(const End& end);
-  void add_other_ends(const std::vector<End>& ends, PeerIndex peer, Route& route);
+  void add_ends_without_pair(Group group, PeerIndex peer, std::size_t adapters, std::vector<End>& ends);
+  static bool is_behind_router(const End* pair);
+  static const End* path_between(const Network& here, const End& there, std::span<const End> ends);
+  void add_other_ends(Group group, const std::vector<End>& ends, PeerIndex peer, Route& route);
   bool address_of(const Network& network, std::size_t there, PeerIndex peer, PublishedAddress& found,
                   std::string& reason);
   bool get(PeerIndex peer, const std::string& key, std::vector<std::byte>& value, std::string& reason);

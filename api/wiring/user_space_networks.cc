@@ -187,7 +187,8 @@ PeerAddress UserSpace::open_one(Candidate& candidate, const ModuleRequest& reque
   const bool is_followed = transport.get() != own;
   is_one_followed_ |= is_followed;
   ModuleDevice described;
-  const bool is_on_network = request.link_status && module->network_of(*own, described);
+  const bool tells_place = request.link_status || device.place.has_value();
+  const bool is_on_network = tells_place && module->network_of(*own, described);
   result_.transports.push_back(traced(std::move(transport)));
   result_.networks.push_back(
       {.transport = result_.transports.back().get(),

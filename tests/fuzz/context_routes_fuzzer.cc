@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/wiring/adapter_choice.h"
 #include "api/wiring/routes.h"
 #include "dataplane/base/check.h"
 #include "nic/dpdk/dpdk_address.h"
@@ -82,6 +83,8 @@ class Job {
   Job() {
     networks_[2].addresses.resize(kTasks - 1);  // a list that has no entry for the last task
     networks_[2].addresses[1].length = 6;
+    networks_[1].own = ChosenAdapter{};  // all that tell where they are can be on its network
+    networks_[1].place_of = place_of_ipv4;
     routes_ = std::make_unique<ContextRoutes>(bootstrap_, ContextRoutes::SharedMemory{}, std::span<const int>(),
                                               std::vector(networks_.begin(), networks_.end()), 0);
   }
@@ -90,7 +93,9 @@ class Job {
     const std::uint8_t choice = input.take();
     const std::uint32_t task = choice / 4 % (kTasks + 1);  // the last one is nobody's
     if (choice % 4 < 2) {
-      bootstrap_->values[{task, networks_[choice % 4].keys + "0"}] = input.take_bytes(input.take());
+      const std::string number = std::to_string(choice / 20 % kMostAdapters);
+      const auto bytes = input.take_bytes(input.take());
+      if (task < kTasks) bootstrap_->values[{task, networks_[choice % 4].keys + number}] = bytes;
     } else if (choice % 4 == 2) {
       resolve(task);
     } else {
@@ -112,20 +117,33 @@ class Job {
     OPENLAPI_CHECK(route.count <= route.paths.size() && (route.count != 0 || !route.reason.empty()));
     std::size_t expected = 0;
     for (std::size_t n = 0; n < 2; ++n) {
-      const auto found = bootstrap_->values.find({task, networks_[n].keys + "0"});
-      if (!listeners_[n].taken.contains(task)) continue;
-      ++expected;
-      const PeerAddress& taken = listeners_[n].taken[task];
-      OPENLAPI_CHECK(found != bootstrap_->values.end() && taken.length != 0);
-      PublishedAddress again;
-      std::string reason;
-      OPENLAPI_CHECK(decode(found->second, again, reason) && encode(again) == found->second);
-      OPENLAPI_CHECK(std::ranges::equal(taken.view(), again.address.view()));
+      expected += listeners_[n].taken.contains(task);
+      for (const auto& [number, address] : listeners_[n].taken) {
+        if (n == 0) OPENLAPI_CHECK(number == task);
+        OPENLAPI_CHECK(number % kTasks == task % kTasks && is_published(task, networks_[n].keys, address));
+      }
     }
     expected += listeners_[2].taken.contains(task);
+    for (const OtherEnd& end : route.other_ends) {
+      OPENLAPI_CHECK(end.path == &listeners_[1] && end.over == end.path && end.number >= task + kTasks);
+      OPENLAPI_CHECK(listeners_[1].taken.contains(end.number));
+    }
     OPENLAPI_CHECK(route.count == expected);
     const std::string text = routes_->describe(task, reason_);
     OPENLAPI_CHECK(text.empty() == (route.count == 0));
+  }
+
+  // As the address of one of the task's adapters.
+  bool is_published(std::uint32_t task, const std::string& keys, const PeerAddress& address) const {
+    for (std::size_t number = 0; number != kMostAdapters; ++number) {
+      const auto found = bootstrap_->values.find({task, keys + std::to_string(number)});
+      PublishedAddress published;
+      std::string reason;
+      if (found == bootstrap_->values.end() || !decode(found->second, published, reason)) continue;
+      OPENLAPI_CHECK(encode(published) == found->second && published.address.length != 0);
+      if (std::ranges::equal(address.view(), published.address.view())) return true;
+    }
+    return false;
   }
 
   std::array<Listener, 3> listeners_{Listener(true), Listener(false), Listener(false)};
