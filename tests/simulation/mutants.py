@@ -154,6 +154,10 @@ MUTANTS = {
     "other_ends_untried": (
         "dataplane/paths/several_paths.cc", "where different adapters are dead at the two ends no others are tried",
         [("  if (!watch.all_silent()) return probed;\n", "  return probed;\n")]),
+    "adapters_without_pair_unheard": (
+        "dataplane/paths/several_paths.cc", "what comes over an adapter that has no pair there is nobody's",
+        [("return of.lead_over(transport); });\n",
+          "return of.at(PathEnds::kHome).transport == &transport; });\n")]),
     "probes_answered_at_home": (
         "dataplane/paths/peer_channel_probes.cc", "a probe from another end is answered to where the path leads else",
         [("several_->ends[number].at(end) : best_;", "several_->ends[number].at(PathEnds::kHome) : best_;")]),

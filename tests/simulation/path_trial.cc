@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <initializer_list>
 
 #include "dataplane/peers/peer_table.h"
 #include "dataplane/tuning.h"
@@ -46,10 +47,14 @@ void PathTrial::run() {
   simulation_.network().set_departure_listener(
       [this](const PortAddress& from, PeerIndex to, const OutgoingPacket& packet) { packet_leaves(from, to, packet); });
   using Stage = void (PathTrial::*)();
-  for (const Stage stage :
-       {&PathTrial::all_serve, &PathTrial::each_serves_alone, &PathTrial::one_goes_silent, &PathTrial::it_comes_back,
-        &PathTrial::false_word, &PathTrial::true_word, &PathTrial::old_row, &PathTrial::all_go_silent,
-        &PathTrial::one_moves, &PathTrial::both_move, &PathTrial::all_of_one_move}) {
+  const std::initializer_list<Stage> of_several = {
+      &PathTrial::all_serve,  &PathTrial::each_serves_alone, &PathTrial::one_goes_silent, &PathTrial::it_comes_back,
+      &PathTrial::false_word, &PathTrial::true_word,         &PathTrial::old_row,         &PathTrial::all_go_silent,
+      &PathTrial::one_moves,  &PathTrial::both_move,         &PathTrial::all_of_one_move, &PathTrial::pairs_go_silent};
+  const std::initializer_list<Stage> of_one = {&PathTrial::all_serve, &PathTrial::pairs_go_silent,
+                                               &PathTrial::all_go_silent, &PathTrial::all_of_one_move,
+                                               &PathTrial::pairs_go_silent};
+  for (const Stage stage : pairs_ > 1 ? of_several : of_one) {
     if (!simulation_.checker().failed()) (this->*stage)();
   }
 }
@@ -65,11 +70,13 @@ bool PathTrial::choose_pair() {
   for (PeerIndex one = 0; one < scenario_.options.tasks; ++one) {
     for (PeerIndex other = 0; other < scenario_.options.tasks; ++other) {
       if (one == other || scenario_.share_node(one, other)) continue;
+      if (std::max(scenario_.adapters[one], scenario_.adapters[other]) == 1) continue;
       if (may_work(one, other) && may_work(other, one)) pairs.emplace_back(one, other);
     }
   }
   if (pairs.empty()) return false;
   const auto [one, other] = pairs[random_.below(pairs.size())];
+  pairs_ = scenario_.pairs(one, other);
   for (Side& side : sides_) {
     side.task = &side == &sides_[0] ? one : other;
     side.engine = simulation_.engine(side.task, 0);
@@ -269,7 +276,7 @@ void PathTrial::all_serve() {
 // What was on its way over the others leaves over this one; and what it had in flight when it was another's turn is not
 // missed.
 void PathTrial::each_serves_alone() {
-  for (std::uint32_t network = 0; network != scenario_.networks && !simulation_.checker().failed(); ++network) {
+  for (std::uint32_t network = 0; network != pairs_ && !simulation_.checker().failed(); ++network) {
     for (unsigned side = 0; side != 2 && !simulation_.checker().failed(); ++side) {
       bound_ = kBackIn + 2 * scenario_.networks * tuning::kLongestRetransmitTimeout;
       put_long(side, network);
@@ -413,7 +420,7 @@ void PathTrial::all_go_silent() {
     add(side);
   }
   wait(length);
-  const auto first = static_cast<std::uint32_t>(random_.below(scenario_.networks));
+  const auto first = static_cast<std::uint32_t>(random_.below(pairs_));
   for (unsigned side = 0; side != 2; ++side) {
     simulation_.network().mend({sides_[side].task, first, SimulatedNetwork::Direction::outgoing});
   }
@@ -422,6 +429,29 @@ void PathTrial::all_go_silent() {
   bound_ = kSilence + tuning::kLongestRetransmitTimeout;
   work(kBackIn, 20 * kMillisecond);
   expect_all_serve("after all were silent");
+}
+
+// To the side that has more adapters those are left that have no pair, which end with the pairs' silence.
+void PathTrial::pairs_go_silent() {
+  const std::array adapters{scenario_.adapters[sides_[0].task], scenario_.adapters[sides_[1].task]};
+  if (adapters[0] == adapters[1]) return;
+  const PeerIndex task = sides_[adapters[0] < adapters[1] ? 1 : 0].task;
+  using Direction = SimulatedNetwork::Direction;
+  for (std::uint32_t network = 0; network != pairs_; ++network) {
+    for (const Direction direction : {Direction::outgoing, Direction::incoming})
+      simulation_.network().cut({task, network, direction});
+  }
+  bound_ = kBackIn + 2 * scenario_.networks * tuning::kLongestRetransmitTimeout;  // each is tried
+  work(kBackIn, 20 * kMillisecond);
+  simulation_.network().mend_all();
+  bound_ = kSilence + tuning::kLongestRetransmitTimeout;
+  work(kBackIn, 20 * kMillisecond);
+  expect_all_serve("after all pairs were silent");
+  for (unsigned side = 0; side != 2; ++side) {
+    for (const PathStatus& path : paths(side)) {
+      if (path.end != sides_[1 - side].task) simulation_.checker().fail("a path does not lead home, which serves");
+    }
+  }
 }
 
 // ---- addresses ----
@@ -443,9 +473,9 @@ void PathTrial::one_moves() {
 
 // Each learns over the other network where the other one is.
 void PathTrial::both_move() {
-  const auto first = static_cast<std::uint32_t>(random_.below(scenario_.networks));
+  const auto first = static_cast<std::uint32_t>(random_.below(pairs_));
   bound_ = kBackIn + 2 * scenario_.networks * tuning::kLongestRetransmitTimeout;
-  for (unsigned side = 0; side != 2; ++side) move(side, (first + side) % scenario_.networks);
+  for (unsigned side = 0; side != 2; ++side) move(side, (first + side) % pairs_);
   work(kBackIn, 20 * kMillisecond);
   expect_all_serve("after an adapter of each has moved");
 }
@@ -456,7 +486,7 @@ void PathTrial::all_of_one_move() {
   const auto side = static_cast<unsigned>(random_.below(2));
   bound_ = kBackIn + 2 * scenario_.networks * tuning::kLongestRetransmitTimeout;
   if (random_.chance(0.5)) wait(kBackIn);
-  for (std::uint32_t network = 0; network != scenario_.networks; ++network) move(side, network);
+  for (std::uint32_t network = 0; network != scenario_.adapters[sides_[side].task]; ++network) move(side, network);
   if (random_.chance(0.5)) wait(kBackIn);
   work(kBackIn, 20 * kMillisecond);
   expect_all_serve("after all adapters of a task have moved");

@@ -98,6 +98,7 @@ class PathTrial {
   void true_word();
   void old_row();
   void all_go_silent();
+  void pairs_go_silent();
   void one_moves();
   void both_move();
   void all_of_one_move();
@@ -108,6 +109,7 @@ class PathTrial {
   std::array<Side, 2> sides_;
   std::list<Operation> under_way_;
   Nanoseconds bound_ = 0;       // of an operation
+  std::uint32_t pairs_ = 0;     // of adapters of the two
   std::uint32_t chosen_ = 0;    // the network that goes silent,
   std::array<bool, 2> dead_{};  // for what leaves each side
 };

@@ -11,11 +11,13 @@ namespace {
 constexpr std::uint64_t kScenarioStream = 0x7363656e;
 constexpr std::uint64_t kBulkStream = 0x62756c;
 constexpr std::uint64_t kPathStream = 0x70617468;
+constexpr std::uint64_t kAdapterStream = 0x61646170;
 constexpr std::uint64_t kNumberStream = 0x6e756d;
 constexpr std::uint64_t kDisturberStream = 0x646973;
 constexpr std::uint64_t kMiB = 1024 * 1024;
 constexpr std::uint32_t kShortRun = 200;  // operations
-// What is found with the seeds of CI, and by which of them, stays as it is (meson.build runs others for many networks).
+// What is found with the seeds of CI, and by which of them, stays as it is (meson.build runs others for many networks,
+// and for tasks with different numbers of adapters).
 constexpr std::uint64_t kLastSeedWithFewNetworks = 320;
 
 const char* name_of(Flavour flavour) {
@@ -121,6 +123,21 @@ void Scenario::choose_networks() {
   if (several && many && options.networks == 0 && options.seed > kLastSeedWithFewNetworks) {
     networks = static_cast<std::uint32_t>(random.between(5, 8));
   }
+  choose_adapters();
+}
+
+// Cuts are short: one of the only adapter leaves nothing.
+void Scenario::choose_adapters() {
+  SeededRandom random(options.seed, kAdapterStream);
+  uneven = networks != 1 && !lying_task && options.seed > kLastSeedWithFewNetworks && random.chance(0.6);
+  adapters.assign(all_tasks(), networks);
+  if (!uneven) return;
+  one_switch = true;
+  adapters_die = one_is_narrow = false;
+  longest_cut = 20 * kMillisecond;
+  for (std::uint32_t& of_task : adapters) {
+    if (random.chance(0.7)) of_task = static_cast<std::uint32_t>(random.between(1, networks));
+  }
 }
 
 void Scenario::choose_disturbers() {
@@ -199,7 +216,7 @@ std::string Scenario::describe() const {
          (first_number != 1 ? ", numbers wrap" : "") +
          (recovery ? ", recovery with " + std::to_string(separations) + " separations" : "") +
          (networks != 1 ? ", " + std::to_string(networks) + " networks with " + std::to_string(cuts) + " cuts" : "") +
-         (one_switch ? ", on one switch" : "") + (adapters_die ? ", adapters die" : "") +
+         (one_switch ? ", on one switch" : "") + (uneven ? ", unevenly" : "") + (adapters_die ? ", adapters die" : "") +
          (one_is_narrow ? ", one passes no long packets" : "") +
          (links_told ? links_told_wrong ? " that are told, some wrongly" : " that are told" : "") +
          (has_matrix ? ", in a matrix" : "") + (new_ports ? ", new ports" : "") +

@@ -2,6 +2,7 @@
 // alone replay it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -75,6 +76,10 @@ struct Scenario {
   // adapter that dies, for the whole run. Where none does, one may lose all packets that are longer than others.
   bool one_switch;
   bool adapters_die;
+  // Or tasks have fewer adapters than there are networks: so many of the first ones each.
+  bool uneven;
+  std::vector<std::uint32_t> adapters;
+  std::uint32_t pairs(PeerIndex a, PeerIndex b) const { return std::min(adapters[a], adapters[b]); }
   bool one_is_narrow;
   bool links_told;        // tasks are told of most cuts of their own adapters (link_words.h),
   bool links_told_wrong;  // sometimes late, and of some that are none
@@ -123,6 +128,7 @@ struct Scenario {
   NetworkFaults next_faults(SeededRandom& random) const;
   void choose_bulk();
   void choose_networks();
+  void choose_adapters();
   void choose_numbers();
   void choose_disturbers();
   std::string describe() const;

@@ -48,7 +48,7 @@ void SimulatedEngine::open_transports() {
     const PortConfig memory = simulation_.port_config(task_, context_, Simulation::kSharedMemory);
     transports_.push_back(std::make_unique<SimulatedTransport>(simulation_.network(), memory));
   }
-  for (std::uint32_t network = 0; scenario_.flavour != Flavour::shared_memory && network < scenario_.networks;
+  for (std::uint32_t network = 0; scenario_.flavour != Flavour::shared_memory && network < scenario_.adapters[task_];
        ++network) {
     const PortConfig config = simulation_.port_config(task_, context_, network);
     transports_.push_back(std::make_unique<SimulatedTransport>(simulation_.network(), config));
@@ -77,7 +77,8 @@ void SimulatedEngine::open_bulk_memory(SimulatedTransport& transport) {
 Route SimulatedEngine::resolve(PeerIndex peer) {
   Route route;
   for (const auto& transport : transports_) {
-    if (transport->limits().reliable && !scenario_.share_node(task_, peer)) continue;
+    const bool is_memory = transport->limits().reliable;
+    if (is_memory ? !scenario_.share_node(task_, peer) : transport->network() >= scenario_.adapters[peer]) continue;
     route.paths[route.count++] = transport.get();
     std::string error;
     const PortAddress address = simulation_.address_of(peer, context_, transport->network());
@@ -94,22 +95,31 @@ Route SimulatedEngine::resolve(PeerIndex peer) {
 }
 
 void SimulatedEngine::add_other_ends(PeerIndex peer, Route& route) {
+  const std::uint32_t pairs = scenario_.pairs(task_, peer);
   for (const auto& transport : transports_) {
-    for (std::uint32_t network = 0; !transport->limits().reliable && network != scenario_.networks; ++network) {
-      if (network == transport->network()) continue;
+    for (std::uint32_t network = 0; !transport->limits().reliable && network != scenario_.adapters[peer]; ++network) {
+      const std::uint32_t path = transport->network() < pairs ? transport->network() : network;
+      if (network == transport->network() || path >= pairs) continue;
       const PeerIndex number = peer + (network + 1) * scenario_.all_tasks();
       std::string error;
       transport->add_peer(number, SimulatedTransport::encode(simulation_.address_of(peer, context_, network)), error);
-      route.other_ends.push_back({transport.get(), number});
+      route.other_ends.push_back({adapter(path), number, transport.get()});
     }
   }
+}
+
+Transport* SimulatedEngine::adapter(std::uint32_t network) const {
+  for (const auto& transport : transports_) {
+    if (!transport->limits().reliable && transport->network() == network) return transport.get();
+  }
+  return nullptr;
 }
 
 bool SimulatedEngine::address_changed(PeerIndex peer, const PeerAddress& published, const PeerAddress& present) {
   bool any = false;
   for (const auto& transport : transports_) {
     if (transport->limits().reliable) continue;
-    for (std::uint32_t network = 0; network != scenario_.networks; ++network) {
+    for (std::uint32_t network = 0; network != scenario_.adapters[peer]; ++network) {
       const bool home = network == transport->network();
       if (!home && !scenario_.one_switch) continue;
       if (SimulatedTransport::encode(simulation_.address_of(peer, context_, network)) != published) continue;

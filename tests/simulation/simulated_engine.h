@@ -61,6 +61,7 @@ class SimulatedEngine final : public HandlerHost, public RouteResolver {
   bool address_changed(PeerIndex peer, const PeerAddress& published, const PeerAddress& present) override;
 
   void add_other_ends(PeerIndex peer, Route& route);
+  Transport* adapter(std::uint32_t network) const;  // null: there is none
   void open_transports();
   void open_bulk_memory(SimulatedTransport& transport);
   void step_within(Nanoseconds longest);
