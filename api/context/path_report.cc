@@ -113,7 +113,7 @@ std::string describe(const PathChange& change, const ContextRoutes& routes) {
   text += cause_of(change);
   if (change.none_serves) {
     text += "; no adapter serves";
-  } else if (change.taken != nullptr && change.taken != change.path) {
+  } else if (change.taken != nullptr && (change.taken != change.path || change.taken_end != change.end)) {
     text += "; messages take " + routes.name_of(*change.taken, change.taken_end);
   }
   text += change.failed() ? "; nothing moved for " + duration(change.idle)

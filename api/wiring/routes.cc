@@ -410,7 +410,8 @@ std::string ContextRoutes::name_of(const Transport& path, PeerIndex end) const {
   if (network == networks_.end()) return text_of(path);
   std::string text = "adapter " + std::to_string(network - networks_.begin()) + " (" + text_of(path);
   const auto address = addresses_.find({end, &path});
-  if (networks_.size() > 1 && address != addresses_.end() && network->address_text != nullptr) {
+  const bool may_be_another = networks_.size() > 1 || (end != kUnknownPeer && end >= bootstrap_->size());
+  if (may_be_another && address != addresses_.end() && network->address_text != nullptr) {
     text += " to " + network->address_text(address->second);
   } else if (end != kUnknownPeer && end >= bootstrap_->size()) {
     text += " to adapter " + std::to_string(end / bootstrap_->size() - 1) + " there";

@@ -31,6 +31,10 @@ class PathEnds {
   unsigned used() const { return used_; }
   void use(unsigned end) { used_ = end; }
 
+  // The one of which something is to be told: where the path led when its latest silence began.
+  unsigned silent() const { return silent_; }
+  void fall_silent(unsigned end) { silent_ = end; }
+
   // A probe has been answered at home, which says for a while that it serves.
   void home_answered(Nanoseconds now) { home_answered_ = now; }
   bool serves_at_home(Nanoseconds now) const {
@@ -76,6 +80,7 @@ class PathEnds {
  private:
   std::vector<PeerPath> all_;
   unsigned used_ = kHome;
+  unsigned silent_ = kHome;
   unsigned turn_ = 0;
   Nanoseconds home_answered_ = 0;  // 0: never
   std::uint32_t owed_probes_ = 0;

@@ -8,14 +8,18 @@ namespace openlapi {
 
 void PathTeller::went_silent(unsigned path, Nanoseconds now, Nanoseconds moved) {
   Silence& silence = silences_[path];
-  if (silence.since == 0) silence = {.since = now, .moved_before = moved < now ? moved : now};
+  if (silence.since != 0) return;
+  silence = {.since = now,
+             .moved_before = moved < now ? moved : now,
+             .failed = silence.failed,
+             .failed_at_home = silence.failed_at_home};
 }
 
-// Told when it is known how long nothing moved, and with the next probe at the latest.
-void PathTeller::lost_link(unsigned path, Nanoseconds now) {
+// Told when it is known how long nothing moved, and with the next probe after a pause at the latest.
+void PathTeller::lost_link(unsigned path, Nanoseconds now, bool at_once) {
   Silence& silence = silences_[path];
   silence.link_down = true;
-  if (!silence.failed && silence.moved_before == now) fail(path, PathCause::link_down, now);
+  if (!silence.failed && silence.moved_before == now && at_once) fail(path, PathCause::link_down, now);
 }
 
 // An answer over another path that has only just come may be followed by one over this path.
@@ -27,7 +31,7 @@ std::uint32_t PathTeller::probed(std::uint32_t paths, Nanoseconds now) {
     const bool asked_in_vain =
         silence.answered_at != 0 && now - silence.answered_at >= tuning::kFirstProbePause && now >= alive_until_[path];
     const PathCause cause = silence.link_down ? PathCause::link_down : PathCause::no_answer;
-    if ((asked_in_vain || silence.link_down) && !silence.failed) {
+    if ((asked_in_vain || (silence.link_down && now - silence.since >= tuning::kFirstProbePause)) && !silence.failed) {
       fail(path, cause, now);
       if (cause == PathCause::no_answer) failed |= 1u << path;
     }
@@ -54,9 +58,22 @@ void PathTeller::answered(unsigned over, Nanoseconds now) {
   }
 }
 
+void PathTeller::moves_on(unsigned path, bool from_home, bool to_home) {
+  Silence& silence = silences_[path];
+  const bool failed_at_home = from_home ? silence.failed : silence.failed_at_home;
+  silence = {.failed = to_home && failed_at_home, .failed_at_home = failed_at_home};
+}
+
+void PathTeller::taken_over(unsigned path, Nanoseconds now) {
+  Silence& silence = silences_[path];
+  if (!std::exchange(silence.none_served, false)) return;
+  const PathCause cause = silence.link_down ? PathCause::link_down : PathCause::no_answer;
+  add({.path = path, .cause = cause, .waited = now - silence.since, .idle = now - silence.moved_before});
+}
+
 void PathTeller::serves(unsigned path, PathCause cause, Nanoseconds now) {
   const Silence silence = std::exchange(silences_[path], {});
-  if (silence.failed) add({.path = path, .cause = cause, .waited = now - silence.since});
+  if (silence.failed || silence.failed_at_home) add({.path = path, .cause = cause, .waited = now - silence.since});
 }
 
 void PathTeller::forget(unsigned path) {

@@ -26,17 +26,25 @@ class PathTeller {
 
   // The path's time-out has run out. `moved`: when something was last acknowledged, or the oldest packet was sent.
   void went_silent(unsigned path, Nanoseconds now, Nanoseconds moved);
-  // The system says that the path's link is down. It is silent already.
-  void lost_link(unsigned path, Nanoseconds now);
+  // The system says that the path's link is down. It is silent already. `at_once`: whoever is told needs not
+  // know what takes over, if nothing is under way; else that is known soon.
+  void lost_link(unsigned path, Nanoseconds now, bool at_once = true);
   // The silent paths among these, as bits, are probed now, and so is the one that serves. Returns those that are found
   // to have failed although nobody says so of their links: whoever can looks into each of them, told or not.
   std::uint32_t probed(std::uint32_t paths, Nanoseconds now);
   // Something has come from the peer. `moved`: as above; UINT64_MAX: nothing waits any more.
   void heard(Nanoseconds now, Nanoseconds moved);
-  // The peer has answered a probe over the path.
+  // The peer has answered a probe over the path; kElsewhere: over none of those that are silent.
+  static constexpr unsigned kElsewhere = UINT32_MAX;
   void answered(unsigned over, Nanoseconds now);
   // Something has come over the path that answers may wait behind until then: it has not failed.
   void is_alive(unsigned path, Nanoseconds until) { alive_until_[path] = until; }
+  // The path leads elsewhere than when its latest silence began: what is to be told from now on is of there. That it
+  // failed at home stays so until it serves there.
+  void moves_on(unsigned path, bool from_home, bool to_home);
+  // Of the path's failure it was told that no path serves; and now it does, elsewhere.
+  void told_that_none_serves(unsigned path) { silences_[path].none_served = true; }
+  void taken_over(unsigned path, Nanoseconds now);
   // The silence of the path has ended.
   void serves(unsigned path, PathCause cause, Nanoseconds now);
   // The path is not silent, and nothing is to be told of it.
@@ -66,6 +74,8 @@ class PathTeller {
     Nanoseconds answered_at = 0;  // over another path, first after the latest probe; 0: it was not answered
     bool link_down = false;
     bool failed = false;
+    bool failed_at_home = false;  // before it moved on
+    bool none_served = false;     // was told
   };
 
   void fail(unsigned path, PathCause cause, Nanoseconds now);

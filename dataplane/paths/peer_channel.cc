@@ -220,6 +220,7 @@ bool PeerChannel::look_at_links(Nanoseconds now) {
     reliable_.give_up_path(number);
     left_any = true;
   }
+  if (left_any && several_->others_may_serve()) several_->watch.probe_silent(now);
   use_best();
   if (now >= several_->teller.due()) tell_change(now);
   return left_any;
@@ -245,11 +246,11 @@ void PeerChannel::look_for_served(const ReceiveOutcome& outcome, Nanoseconds now
   PathTeller& teller = several_->teller;
   const unsigned over = several_->arrived_over;
   teller.heard(now, reliable_.waiting_since());
-  if (outcome.path_answered) teller.answered(over, now);
+  if (outcome.path_answered) teller.answered(several_->answered_path(), now);
   const bool none_served = watch.all_silent();
   bool any = outcome.path_answered && watch.answered(over);
   if (any) {
-    teller.serves(over, PathCause::answered, now);
+    several_->note_end(over, PathCause::answered, now);
     reliable_.path_answered(over);
   }
   if (any && none_served) reliable_.give_up_path(over);  // it was tried before it served
@@ -276,7 +277,7 @@ bool PeerChannel::look_for_carriers(Nanoseconds now) {
     const auto carrier = static_cast<unsigned>(std::countr_zero(carriers));
     if (several_->teller.has_failed(carrier) && carrier != several_->arrived_over) continue;
     if (!several_->watch.carried_data(carrier)) continue;
-    several_->teller.serves(carrier, PathCause::carried_data, now);
+    several_->note_end(carrier, PathCause::carried_data, now);
     any = true;
   }
   return any;
@@ -286,15 +287,19 @@ void PeerChannel::tell_change(Nanoseconds now) {
   PathTeller& teller = several_->teller;
   const std::optional<PathTeller::Change> change = teller.take(now);
   if (!change) return;
-  const LinkStatus* const link = several_->paths[change->path].capabilities->link_status;
+  const bool failed = change->cause == PathCause::no_answer || change->cause == PathCause::link_down;
+  const PathEnds& ends = several_->ends[change->path];
+  const PeerPath& path = ends.at(failed ? ends.silent() : ends.used());
+  const LinkStatus* const link = path.capabilities->link_status;
   const bool none_serves = several_->has_failed(several_->watch.best());
-  set_.tell_path_change(peer_, {.path = several_->paths[change->path].transport,
+  if (failed && none_serves) teller.told_that_none_serves(change->path);
+  set_.tell_path_change(peer_, {.path = path.transport,
                                 .taken = none_serves ? nullptr : best_.transport,
                                 .none_serves = teller.tells_that_none_serves(none_serves),
-                                .end = several_->paths[change->path].end,
+                                .end = path.end,
                                 .taken_end = best_.end,
                                 .cause = change->cause,
-                                .told_by = link != nullptr ? link->told_by(several_->paths[change->path].end) : nullptr,
+                                .told_by = link != nullptr ? link->told_by(path.end) : nullptr,
                                 .waited = change->waited,
                                 .idle = change->idle,
                                 .untold = change->untold});
@@ -308,7 +313,9 @@ std::vector<PathStatus> PeerChannel::path_statuses() const {
                         .end = several_ != nullptr ? several_->paths[number].end : best_.end,
                         .in_use = several_ == nullptr || several_->watch.best() == number,
                         .is_there = several_ == nullptr || several_->watch.is_there(number),
-                        .silent_since = several_ != nullptr ? several_->teller.silent_since(number) : 0,
+                        .silent_since = several_ != nullptr && several_->watch.is_silent(number)
+                                            ? several_->teller.silent_since(number)
+                                            : 0,
                         .round_trip = reliable_.round_trip(number).smoothed(),
                         .packets = traffic.packets,
                         .bytes = traffic.bytes,

@@ -29,16 +29,37 @@ bool SeveralPaths::find_origin(const Transport& transport, std::uint64_t origin)
 bool SeveralPaths::link_is_said(unsigned path, Nanoseconds now, Nanoseconds moved) {
   if (paths[path].capabilities->link_status == nullptr) return false;
   const bool is_lost = watch.link_is_said(path, paths[path].words_against(), now);
-  if (!watch.is_silent(path)) teller.forget(path);  // the peer has begun anew since its link was down
-  if (!watch.is_silent(path) || !watch.is_there(path)) return is_lost;
-  teller.went_silent(path, now, moved);  // also one that is there now, and has not answered
-  if (is_lost) teller.lost_link(path, now);
+  if (!watch.is_silent(path)) {
+    if (!watch.is_elsewhere(path)) teller.forget(path);  // the peer has begun anew since its link was down
+    return is_lost;
+  }
+  if (!watch.is_there(path)) return is_lost;
+  note_silence(path, now, moved);  // also of one that is there now, and has not answered
+  if (is_lost) teller.lost_link(path, now, !others_may_serve());
   return is_lost;
+}
+
+// Where it leads now something else may be silent.
+void SeveralPaths::note_silence(unsigned path, Nanoseconds now, Nanoseconds moved) {
+  const unsigned from = ends[path].silent(), to = ends[path].used();
+  if (from != to) teller.moves_on(path, from == PathEnds::kHome, to == PathEnds::kHome);
+  ends[path].fall_silent(to);
+  teller.went_silent(path, now, moved);
+}
+
+// It is at home that a path serves again. Elsewhere nothing is to be told any more but of the end where it began.
+void SeveralPaths::note_end(unsigned path, PathCause cause, Nanoseconds now) {
+  if (!watch.is_elsewhere(path)) return teller.serves(path, cause, now);
+  if (ends[path].silent() != ends[path].used()) return teller.taken_over(path, now);
+  teller.moves_on(path, false, true);
+  ends[path].fall_silent(PathEnds::kHome);
+  teller.went_silent(path, now, now);
 }
 
 void SeveralPaths::report_failed(std::uint32_t failed) {
   for (; failed != 0; failed &= failed - 1) {
-    const PeerPath& path = paths[static_cast<unsigned>(std::countr_zero(failed))];
+    const PathEnds& of = ends[static_cast<unsigned>(std::countr_zero(failed))];
+    const PeerPath& path = of.at(of.silent());
     LinkStatus* const link = path.capabilities->link_status;
     if (link != nullptr) link->path_failed(path.end);
   }
@@ -64,6 +85,7 @@ bool SeveralPaths::follows(const ReceiveOutcome& outcome, Nanoseconds now) {
   if (!outcome.has_data && !(outcome.path_answered && wanted)) return false;
   if (!wanted && ends[arrived_over].serves_at_home(now)) return false;
   lead(arrived_over, arrived_from, now);
+  if (!watch.is_silent(arrived_over)) note_end(arrived_over, PathCause::answered, now);
   return true;
 }
 

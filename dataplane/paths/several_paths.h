@@ -2,6 +2,7 @@
 // which of them serve, and what the user is told of that.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -39,10 +40,23 @@ struct SeveralPaths {
   // The path is silent. `moved`: as for PathTeller. There is nothing to tell of a path that is not there yet.
   void went_silent(unsigned path, Nanoseconds now, Nanoseconds moved) {
     watch.went_silent(path, now);
-    if (watch.is_there(path)) teller.went_silent(path, now, moved);
+    if (watch.is_there(path)) note_silence(path, now, moved);
   }
+  // The silent path of which the latest packet, an answer, shows that it serves.
+  unsigned answered_path() const {
+    return ends[arrived_over].silent() == arrived_from ? arrived_over : PathTeller::kElsewhere;
+  }
+  // No path serves, but some may at another end.
+  bool others_may_serve() const {
+    return watch.all_silent() && std::ranges::any_of(ends, [](const PathEnds& of) { return of.are_several(); });
+  }
+  // The silence of the path has ended.
+  void note_end(unsigned path, PathCause cause, Nanoseconds now);
   // More than silent, or not there yet: nobody is to hear that messages take it.
-  bool has_failed(unsigned path) const { return teller.has_failed(path) || !watch.is_there(path); }
+  bool has_failed(unsigned path) const {
+    const bool serves_elsewhere = watch.is_elsewhere(path) && !watch.is_silent(path);
+    return (teller.has_failed(path) && !serves_elsewhere) || !watch.is_there(path);
+  }
   // What is said of the path's link now; likewise. True: somebody has not said before that it is down.
   [[gnu::noinline, gnu::cold]] bool link_is_said(unsigned path, Nanoseconds now, Nanoseconds moved);
   // Packets of the path go to that end from now on.
@@ -74,6 +88,8 @@ struct SeveralPaths {
   // The latest packet has come from another end than packets go to; whether they go there now.
   bool from_other_end() const { return arrived_from != ends[arrived_over].used(); }
   [[gnu::noinline, gnu::cold]] bool follows(const ReceiveOutcome& outcome, Nanoseconds now);
+
+  void note_silence(unsigned path, Nanoseconds now, Nanoseconds moved);
 
   std::vector<PathEnds> ends;     // of each path
   std::vector<PeerPath> paths{};  // where each leads now

@@ -59,6 +59,8 @@ def test_adapters_fail_one_after_the_other(role, nodes):
     on(RICH, "ip link set one down")
     second = most_used(running)
     check(f"{role}: another adapter takes over from the first", second in ("two", "three"), (second, running))
+    check(f"{role}: both is told", running.has_said(r"adapter 0 \(udp, 10\.9\.0\.2 .* has failed: .*; messages take adapter \d"),
+          running)
     on(RICH, f"ip link set {second} down")
     last = most_used(running)
     check(f"{role}: and the last from that", last == ({"two", "three"} - {second}).pop(), (last, running))

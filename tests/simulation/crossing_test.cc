@@ -60,6 +60,8 @@ class Task final : public QuietListener {
   std::size_t received() const { return received_; }
   std::uint64_t packets_over(std::size_t adapter) const { return ports_[adapter]->counters().packets_sent; }
   std::vector<PathStatus> paths() const { return channel_->path_statuses(); }
+  const std::vector<PathChange>& told() const { return told_; }
+  const Transport* adapter(std::size_t number) const { return transports_[number]; }
 
  private:
   static EndpointConfig config_of(PeerIndex self) {
@@ -83,6 +85,7 @@ class Task final : public QuietListener {
   }
 
   PeerChannel* channel_to(PeerIndex, bool) override { return channel_.get(); }
+  void channel_path_changed(PeerIndex, const PathChange& change) override { told_.push_back(change); }
   void channel_delivered(PeerIndex, std::span<std::byte> payload) override { received_ += payload.size(); }
 
   std::vector<Transport*> transports_;
@@ -91,6 +94,7 @@ class Task final : public QuietListener {
   ChannelSet set_;
   std::unique_ptr<PeerChannel> channel_;
   std::size_t received_ = 0;
+  std::vector<PathChange> told_;
 };
 
 class Crossing : public testing::Test {
@@ -352,6 +356,52 @@ TEST_P(Uneven, EndsWhenThePairsServeAgain) {
     for (const PathStatus& path : tasks_[task]->paths()) EXPECT_EQ(path.end, 1 - task);
   }
 }
+
+// With or without word of the link. Who has only followed the other one has nothing to tell.
+class Told : public Crossing, public testing::WithParamInterface<bool> {};
+
+TEST_P(Told, WhichAdapterFailsAndWhichOneTakesOver) {
+  begin(true, {3, 1});
+  const auto set_first = [&](bool up) {
+    network_.narrow(0, 0, up ? kAll : kNothing);
+    if (GetParam()) network_.tell_of_link(0, 0, up);
+  };
+  const auto work = [&] {
+    for (int i = 0; i != 100; ++i) {
+      EXPECT_TRUE(brings(0, 8, kSecond));
+      EXPECT_TRUE(brings(1, 8, kSecond));
+      run(20 * kMillisecond);
+    }
+  };
+  const std::array<const Transport*, kTasks> first{tasks_[0]->adapter(0), tasks_[1]->adapter(0)};
+  work();
+  set_first(false);
+  work();
+  for (PeerIndex task = 0; task != kTasks; ++task) {
+    if (task == 1 && tasks_[task]->told().empty()) continue;
+    ASSERT_EQ(tasks_[task]->told().size(), 1u) << task;
+    const PathChange& change = tasks_[task]->told()[0];
+    EXPECT_TRUE(change.failed());
+    EXPECT_EQ(change.path, first[task]);
+    EXPECT_EQ(change.end, 1 - task) << "at home";
+    ASSERT_NE(change.taken, nullptr);
+    EXPECT_EQ(change.taken == first[task], task == 1);
+    EXPECT_NE(change.taken_end, 1 - task);
+    for (const PathStatus& path : tasks_[task]->paths()) EXPECT_EQ(path.silent_since, 0u) << "it serves elsewhere";
+  }
+  set_first(true);
+  work();
+  for (PeerIndex task = 0; task != kTasks; ++task) {
+    if (task == 1 && tasks_[task]->told().empty()) continue;
+    ASSERT_EQ(tasks_[task]->told().size(), 2u) << task;
+    EXPECT_FALSE(tasks_[task]->told()[1].failed());
+    EXPECT_EQ(tasks_[task]->told()[1].path, first[task]);
+    EXPECT_EQ(tasks_[task]->told()[1].end, 1 - task);
+    EXPECT_EQ(tasks_[task]->paths()[0].failures, 1u);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(WithAndWithoutWord, Told, testing::Bool());
 
 // A task that is late answers over no path, and then over all.
 TEST_P(Uneven, APauseLeadsNobodyAstray) {
