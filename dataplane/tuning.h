@@ -58,6 +58,21 @@ inline constexpr std::uint64_t kShortestReorderTime = 1'000'000;
 // For as long afterwards it listens before it takes anybody for lost.
 inline constexpr std::uint64_t kAbsence = 2 * kLongestRetransmitTimeout;
 
+// ---- upkeep ----
+
+// In polling mode, between two looks whether a task still makes steps, and between two steps of upkeep while something
+// is unacknowledged, ns: as rare as a tick of the slowest kernels, and less than users notice.
+inline constexpr std::uint64_t kUpkeepPause = 50'000'000;
+// The longest pause, when nothing is: each is twice as long as the one before, ns. Who waits for an acknowledgement
+// sends no more often in the end.
+inline constexpr std::uint64_t kLongestUpkeepPause = kLongestRetransmitTimeout;
+// Bursts that each transport is asked for in one step of upkeep.
+inline constexpr unsigned kUpkeepBursts = 64;
+// New packets that it finds are kept for the task's next step: so many, which are searched for each that comes, and so
+// many bytes. What finds no room comes again, as if a socket's buffer had been full.
+inline constexpr std::size_t kMostPacketsKeptBack = 512;
+inline constexpr std::size_t kMostBytesKeptBack = 1024 * 1024;
+
 // ---- paths ----
 
 // Pauses between probes of a path that went silent, ns: the first is as long as the shortest retransmission time-out,

@@ -48,8 +48,17 @@ bool retry_is_due(EndpointParts& parts) {
   return true;
 }
 
+// As if it had come now.
+unsigned take_kept_back(EndpointParts& parts) {
+  if (parts.arrivals_held || !parts.signs.any(StepSigns::kept_back)) return 0;
+  parts.signs.set(StepSigns::kept_back, false);
+  return parts.channels->take_kept_back();
+}
+
 [[gnu::noinline]] unsigned move_what_waits(EndpointParts& parts, bool arrivals) {
-  unsigned moved = parts.pulls.empty() ? 0 : parts.pulls.advance();
+  const unsigned kept_back = take_kept_back(parts);
+  arrivals |= kept_back != 0;
+  unsigned moved = kept_back + (parts.pulls.empty() ? 0 : parts.pulls.advance());
   moved += parts.reads.advance();
   if (!parts.one_sided.empty()) moved += parts.one_sided.advance();
   if (!parts.refused.empty() && (arrivals || retry_is_due(parts))) moved += parts.messages.retry_refused();
@@ -84,6 +93,20 @@ unsigned run_timers(EndpointParts& parts, Nanoseconds now, bool arrivals) {
   if (parts.reports.empty()) return moved;
   parts.reports.report();
   return moved + 1;  // those who wait may be waiting for the lost one
+}
+
+// For a task that makes no calls (Step::upkeep).
+[[gnu::noinline]] unsigned keep_up(EndpointParts& parts) {
+  if (parts.channels == nullptr) return 0;
+  parts.losses.step_begins();
+  parts.channels->keep_up();
+  if (parts.signs.any(StepSigns::records)) {
+    parts.sender.serve_pending(MessageSender::Served::copied);
+    parts.channels->flush();
+  }
+  parts.losses.step_is_over();
+  parts.signs.set(StepSigns::kept_back, parts.channels->keeps_back_any());
+  return parts.channels->needs_clock() ? 1 : 0;
 }
 
 bool records_wait(const std::vector<Peer*>& peers) {
@@ -169,8 +192,9 @@ void Endpoint::give_up_unbegun(const UnbegunOperation& operation, Submit why) {
 // The loop. One step does this, in this order:
 //   1. take in what has arrived: that frees room, carries acknowledgements, and is what waiting threads wait for; the
 //      same goes for counters that peers have moved directly;
-//   2. continue large transfers: those that adapters read go on where a read has ended, those that the processor reads
-//     advance by one piece each, so that they share it; and end gets that adapters have served without a message;
+//   2. take what upkeep has found before, which is rare; continue large transfers: those that adapters read go on where
+//     a read has ended, those that the processor reads advance by one piece each, so that they share it; and end gets
+//     that adapters have served without a message;
 //   3. offer messages that their header handler had refused again, now that others have arrived;
 //   4. send records and long messages for which there was no room, peer by peer; arrivals may have made some;
 //   5. send half-filled packets: nothing more will join them in this step;
@@ -179,6 +203,8 @@ void Endpoint::give_up_unbegun(const UnbegunOperation& operation, Submit why) {
 //   8. report faults last: the host may end the context.
 unsigned Endpoint::progress(Step step) {
   EndpointParts& parts = *parts_;
+  if (step == Step::upkeep) [[unlikely]]
+    return keep_up(parts);
   parts.losses.step_begins();
   unsigned moved = parts.arrivals_held ? 0 : take_arrivals(parts, step);
   const bool arrivals = moved != 0;

@@ -95,6 +95,7 @@ class Endpoint {
 
   // One step of everything that can move. Returns how many packets, records or timers were handled; 0: there was
   // nothing to do. Step::again, right after a step that returned 0, may postpone timers (tuning::kStepsBetweenTimers).
+  // Step::upkeep returns 0 if nothing is unacknowledged.
   unsigned progress(Step step = Step::first);
 
   // While on, steps take in nothing that arrives, because there is no memory for what it may need.

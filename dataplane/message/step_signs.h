@@ -18,8 +18,9 @@ class StepSigns {
     buried = 64,      // peers that were purged in this step (Losses)
     losses = 128,     // the host has to be told (LossReports)
     one_sided = 256,  // adapters read a few bytes (OneSidedGets)
+    kept_back = 512,  // packets that upkeep has found wait to be taken (ChannelSet)
   };
-  static constexpr std::uint32_t kMoves = records | refused | pulls | reads | one_sided;
+  static constexpr std::uint32_t kMoves = records | refused | pulls | reads | one_sided | kept_back;
   static constexpr std::uint32_t kEndsStep = handlers | dropped | buried | losses;
 
   void set(Sign sign, bool there) { signs_ = there ? signs_ | sign : signs_ & ~std::uint32_t{sign}; }

@@ -87,8 +87,11 @@ std::unique_ptr<PeerChannel> ChannelSet::make_channel(PeerIndex peer, std::span<
 
 inline unsigned ChannelSet::receive_from(Instance& instance) {
   std::array<IncomingPacket, tuning::kReceiveBurst> packets;
-  const std::size_t count = instance.transport.receive_burst(packets);
-  return count != 0 ? take_burst(instance, {packets.data(), count}) : 0;
+  std::size_t count = instance.transport.receive_burst(packets);
+  if (count == 0) return 0;
+  count += take_packets(instance, {packets.data(), count});
+  instance.transport.release(count);
+  return static_cast<unsigned>(count);
 }
 
 unsigned ChannelSet::receive(Step step) {
@@ -211,7 +214,7 @@ void ChannelSet::handle_looked_at(Instance& instance, std::size_t first, std::sp
   for (std::size_t i = 0; i < packets.size(); ++i) {
     const wire::PacketHeader& header = instance.headers[first + i];
     PeerChannel* const channel = listener_.channel_to(header.source, false);
-    if (channel != nullptr) handle_packet(*channel, header, packets[i], now);
+    if (channel != nullptr) handle_packet(instance, *channel, header, packets[i], now);
   }
 }
 
@@ -244,8 +247,11 @@ void ChannelSet::take_early(PeerChannel& channel, Sequence sequence, std::span<s
   if (reliable.place(sequence, now)) listener_.channel_delivered(channel.peer_, payload);
 }
 
-[[gnu::always_inline]] inline void ChannelSet::handle_packet(PeerChannel& channel, const wire::PacketHeader& header,
+[[gnu::always_inline]] inline void ChannelSet::handle_packet(Instance& instance, PeerChannel& channel,
+                                                             const wire::PacketHeader& header,
                                                              const IncomingPacket& packet, Nanoseconds now) {
+  if (keeping_back_ && channel.reliable_.is_news(header)) [[unlikely]]
+    return keep_back(instance, channel, header, packet);
   activate(channel);
   ReliableChannel& reliable = channel.reliable_;
   const std::span<std::byte> payload = std::span(packet.data, packet.length).subspan(header.size());
@@ -271,7 +277,7 @@ void ChannelSet::take_early(PeerChannel& channel, Sequence sequence, std::span<s
 }
 
 // Most packets come alone: their headers need no memory.
-unsigned ChannelSet::take_burst(Instance& instance, std::span<const IncomingPacket> packets) {
+std::size_t ChannelSet::take_packets(Instance& instance, std::span<const IncomingPacket> packets) {
   const Nanoseconds now = clock_.now();
   const std::size_t count = packets.size();
   std::size_t more = 0;
@@ -281,13 +287,14 @@ unsigned ChannelSet::take_burst(Instance& instance, std::span<const IncomingPack
     if (end - first == 1 && end != tuning::kReceiveBurst) [[likely]] {
       wire::PacketHeader header;
       PeerChannel* channel = nullptr;
-      if (admit(instance, packets[first], header, channel)) handle_packet(*channel, header, packets[first], now);
+      if (admit(instance, packets[first], header, channel)) {
+        handle_packet(instance, *channel, header, packets[first], now);
+      }
     } else {
       more += take_datagram(instance, packets.subspan(first, end - first), end == tuning::kReceiveBurst, now);
     }
   }
-  instance.transport.release(count + more);
-  return static_cast<unsigned>(count + more);
+  return more;
 }
 
 void ChannelSet::report_completed(PeerChannel& channel) {
@@ -329,13 +336,39 @@ unsigned ChannelSet::run_timers(Nanoseconds now) {
   unsigned ran = notices_.empty() ? 0 : look_at_links(now);
   for (std::size_t i = 0; i < active_.size(); ++i) {  // grows when a loss is passed on to others
     PeerChannel* channel = active_[i];
-    if (now >= channel->next_deadline()) {
-      channel->run_timers(now);
-      ran += channel->transmit(now);
-    }
+    ran += run_timers_of(*channel, now);
     if (is_overdue(*channel, now) && !absence_.is_excused(now)) timed_out(*channel, now);
   }
   return ran;
+}
+
+// Handlers run in what takes news, faults are told at a step's end, and neither may be now.
+void ChannelSet::keep_up() {
+  keeping_back_ = true;
+  for (unsigned bursts = 0; bursts != tuning::kUpkeepBursts && receive() != 0; ++bursts) {
+  }
+  keeping_back_ = false;
+  const Nanoseconds now = clock_.now();
+  transmit(now);
+  if (!notices_.empty()) look_at_links(now);
+  for (PeerChannel* channel : active_) run_timers_of(*channel, now);
+}
+
+void ChannelSet::keep_back(Instance& instance, PeerChannel& channel, const wire::PacketHeader& header,
+                           const IncomingPacket& packet) {
+  const Epoch epoch = header.is_short() ? channel.reliable_.peer_epoch() : header.source_epoch;
+  kept_back_.keep({.source = header.source, .sequence = header.sequence, .epoch = epoch}, instance.transport, packet);
+}
+
+unsigned ChannelSet::take_kept_back() {
+  receiving_ = true;
+  const std::vector<KeptBack::Packet> packets = kept_back_.take();
+  for (const KeptBack::Packet& kept : packets) {
+    const auto over = [&](const auto& instance) { return &instance->transport == kept.transport; };
+    take_packets(**std::ranges::find_if(instances_, over), {&kept.packet, 1});
+  }
+  receiving_ = false;
+  return static_cast<unsigned>(packets.size());
 }
 
 // A peer may wait for what was acknowledged over a link that is down.
@@ -384,10 +417,6 @@ std::uint32_t ChannelSet::max_record() const {
   for (const auto& instance : instances_) smallest = std::min(smallest, packet_bytes(instance->transport));
   return smallest - static_cast<std::uint32_t>(wire::kPacketHeaderSize);
 }
-
-std::uint32_t ChannelSet::max_packets_out() const { return tuning::kMostPacketsInFlight; }
-
-void ChannelSet::set_ack_threshold(std::uint32_t packets) { context_.ack_threshold = packets; }
 
 void ChannelSet::add_statistics(MessageStatistics& statistics) const {
   const ReliabilityCounters& counters = context_.counters;

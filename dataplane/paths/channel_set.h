@@ -15,6 +15,7 @@
 #include "dataplane/host/path_status.h"
 #include "dataplane/host/route_resolver.h"
 #include "dataplane/paths/address_exchange.h"
+#include "dataplane/paths/kept_back.h"
 #include "dataplane/paths/link_notices.h"
 #include "dataplane/paths/peer_channel.h"
 #include "dataplane/reliability/channel_context.h"
@@ -81,6 +82,11 @@ class ChannelSet {
   unsigned receive(Step step = Step::first);
   unsigned transmit(Nanoseconds now);    // open packets, retransmissions, acknowledgements
   unsigned run_timers(Nanoseconds now);  // retransmission and acknowledgement timers, silent peers
+  // All three for a task that makes no calls (Step::upkeep): packets that bring news are kept back. Later,
+  // take_kept_back() takes them as receive() would have.
+  void keep_up();
+  bool keeps_back_any() const { return !kept_back_.empty(); }
+  unsigned take_kept_back();
   void flush();                          // transmit(), with a look at the clock if there is anything to send
   void acknowledge_now();                // sends all acknowledgements that are owed, so that nobody waits for one
 
@@ -93,8 +99,8 @@ class ChannelSet {
   Nanoseconds deadline() const;
 
   std::uint32_t max_record() const;  // bytes of the longest record that fits a packet of every transport
-  std::uint32_t max_packets_out() const;
-  void set_ack_threshold(std::uint32_t packets);
+  std::uint32_t max_packets_out() const { return tuning::kMostPacketsInFlight; }
+  void set_ack_threshold(std::uint32_t packets) { context_.ack_threshold = packets; }
   void add_statistics(MessageStatistics& statistics) const;
 
   // For the channels.
@@ -134,7 +140,8 @@ class ChannelSet {
   PeerPath way_over(Transport& transport, PeerIndex end) const;
   unsigned receive_from(Instance& instance);
   [[gnu::noinline]] unsigned receive_from_several(Step step);
-  [[gnu::noinline]] unsigned take_burst(Instance& instance, std::span<const IncomingPacket> packets);
+  // How many more it has taken from the transport.
+  [[gnu::noinline]] std::size_t take_packets(Instance& instance, std::span<const IncomingPacket> packets);
   [[gnu::noinline, gnu::cold]] std::size_t take_datagram(Instance& instance, std::span<const IncomingPacket> packets,
                                                          bool may_go_on, Nanoseconds now);
   [[gnu::noinline, gnu::cold]] void look_for_other_task(Instance& instance, const IncomingPacket& packet);
@@ -146,8 +153,15 @@ class ChannelSet {
                         Nanoseconds now);
   bool admit(Instance& instance, const IncomingPacket& packet, wire::PacketHeader& header, PeerChannel*& channel);
   void take_early(PeerChannel& channel, Sequence sequence, std::span<std::byte> payload, Nanoseconds now);
-  void handle_packet(PeerChannel& channel, const wire::PacketHeader& header, const IncomingPacket& packet,
-                     Nanoseconds now);
+  void handle_packet(Instance& instance, PeerChannel& channel, const wire::PacketHeader& header,
+                     const IncomingPacket& packet, Nanoseconds now);
+  [[gnu::noinline, gnu::cold]] void keep_back(Instance& instance, PeerChannel& channel,
+                                              const wire::PacketHeader& header, const IncomingPacket& packet);
+  unsigned run_timers_of(PeerChannel& channel, Nanoseconds now) {
+    if (now < channel.next_deadline()) return 0;
+    channel.run_timers(now);
+    return channel.transmit(now);
+  }
   void report_completed(PeerChannel& channel);
   unsigned look_at_links(Nanoseconds now);
   bool is_overdue(const PeerChannel& channel, Nanoseconds now) const;
@@ -165,10 +179,12 @@ class ChannelSet {
   LinkNotices notices_;
   OwnAddresses own_;
   std::vector<PeerChannel*> active_;    // those with something to send, to acknowledge, or to wait for
+  KeptBack kept_back_;
   Absence absence_{tuning::kAbsence};
   const Instance* heard_ = nullptr;  // that has brought something last
   std::uint32_t steps_again_ = 0;
   bool receiving_ = false;
+  bool keeping_back_ = false;
   bool other_key_said_ = false;
 };
 

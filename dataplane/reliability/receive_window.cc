@@ -27,10 +27,8 @@ ArrivalVerdict ReceiveWindow::offer(Sequence sequence, std::uint16_t ahead, bool
   newest_at_ = now;
   if (ack_wanted) ack_now_ = true;
 
-  const std::int32_t steps = distance(next_, sequence);
-  if (steps == 0) return ArrivalVerdict::in_order;
-  const bool is_new = steps > 0 && (static_cast<std::uint32_t>(steps) >= capacity_ || held(sequence).buffer == nullptr);
-  if (is_new) return ArrivalVerdict::early;
+  if (sequence == next_) return ArrivalVerdict::in_order;
+  if (!has_come(sequence)) return ArrivalVerdict::early;
   ack_now_ = saw_duplicate_ = true;
   return ArrivalVerdict::duplicate;
 }

@@ -50,7 +50,11 @@ class ReceiveWindow {
   void forget();
 
   bool established() const { return established_; }  // something has arrived from the sender
-  Sequence next() const { return next_; }            // next expected packet, sent as the cumulative acknowledgement
+  bool has_come(Sequence sequence) const {           // taken, held or placed already
+    const std::int32_t steps = distance(next_, sequence);
+    return steps < 0 || (static_cast<std::uint32_t>(steps) < capacity_ && held(sequence).buffer != nullptr);
+  }
+  Sequence next() const { return next_; }  // next expected packet, sent as the cumulative acknowledgement
   // Which packets behind the next one are held: bit i: the packet next() + 1 + i. The first word,
   std::uint64_t selective() const { return selective(0); }
   // and the others, as far as there are any. Returns how many.

@@ -185,6 +185,16 @@ class ReliableChannel final : private PathTimings {
     return (!context_.tagged || tag_is_right(header, packet)) && knows(header);
   }
   ReceiveOutcome receive(const wire::PacketHeader& header, std::span<const std::byte> payload, Nanoseconds now);
+  // Of such a packet, and of any that was admitted: whether it has data that did not come before, or is not between the
+  // incarnations that know each other. If not, receive() does no more than acknowledge and take acknowledgements.
+  bool is_news(const wire::PacketHeader& header) const {
+    const bool has_data = (header.flags & wire::kPacketHasData) != 0;
+    if (header.is_short()) return !receive_.has_come(header.sequence);
+    if (header.destination_epoch != own_epoch_) return true;
+    if (peer_epoch_ != 0 && header.source_epoch == peer_epoch_) return has_data && !receive_.has_come(header.sequence);
+    // Only the answer to the first packet, which asked for the peer's epoch, is none.
+    return has_data || peer_epoch_ != 0 || given_up_ != 0;
+  }
   // An early packet: what may be taken out of turn, and what may not. place() false: no room, as if it never arrived.
   bool place(Sequence sequence, Nanoseconds now) { return count_early(receive_.place(sequence, now)); }
   void hold(Sequence sequence, std::span<const std::byte> payload, Nanoseconds now) {

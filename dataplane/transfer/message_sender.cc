@@ -95,12 +95,13 @@ void MessageSender::fragment_left(Peer& peer, OutgoingMessage& message, std::uin
 }
 
 // Every message in its turn, until one finds no room: then none behind it would.
-unsigned MessageSender::pump_queue(Peer& peer) {
+unsigned MessageSender::pump_queue(Peer& peer, Served which) {
   unsigned moved = 0;
   bool transmit = false;
   for (OutgoingMessage* next = peer.outgoing.sending.first(); next != nullptr && peer.backlog.empty();) {
     OutgoingMessage& message = *next;
     next = peer.outgoing.sending.next(message);
+    if (which == Served::copied && message.copy == nullptr && message.total != 0) continue;
     const std::uint64_t before = message.offset;
     const bool done = send_fragments(peer, message);
     if (!done && message.offset == before) break;
@@ -113,12 +114,12 @@ unsigned MessageSender::pump_queue(Peer& peer) {
 }
 
 // A bounded number of peers per step, each in its turn: one that has no room costs a look.
-unsigned MessageSender::serve_pending() {
+unsigned MessageSender::serve_pending(Served which) {
   unsigned moved = 0;
   for (std::size_t turns = std::min(means_.outbox.pending_count(), tuning::kPeersPerStep); turns != 0; --turns) {
     Peer& peer = means_.outbox.next_in_turn();
     moved += means_.outbox.flush_backlog(peer);
-    if (peer.backlog.empty()) moved += pump_queue(peer);
+    if (peer.backlog.empty()) moved += pump_queue(peer, which);
     means_.outbox.look_whether_pending(peer);
   }
   return moved;

@@ -79,8 +79,9 @@ class MessageSender {
   // Sends a record with data of a layout that may name memory which is not there.
   Attempt try_to_send(Peer& peer, const LayoutRecord& record, bool guarded);
 
-  // Serves the records and messages that wait for room, peer by peer.
-  unsigned serve_pending();
+  // Serves the records and messages that wait for room, peer by peer: all, or those alone whose data was copied.
+  enum class Served : bool { all, copied };
+  unsigned serve_pending(Served which = Served::all);
 
   // Ends all messages to the peer. Their send completion handlers are told: the origin buffers are free.
   void give_up(Peer& peer, Fault fault, CounterLoss why);
@@ -90,7 +91,7 @@ class MessageSender {
   bool send_fragment(Peer& peer, OutgoingMessage& message);
   bool send_layout_fragment(Peer& peer, OutgoingMessage& message);
   void fragment_left(Peer& peer, OutgoingMessage& message, std::uint64_t bytes);
-  unsigned pump_queue(Peer& peer);
+  unsigned pump_queue(Peer& peer, Served which);
   void source_failed(OutgoingMessage& message);
 
   const Means means_;

@@ -6,9 +6,10 @@
 
 MUTANTS are found by the seeds of the simulation (those of paths by its trial of them, path_trial.h), BOUNDS by the unit
 test endpoint/lying_peer, SHARES by simulation/striping, WORDS by simulation/crossing and the unit test
-daemon/adapter_table, PATHS by the unit test paths/several_paths, READS by endpoint/bulk_many_paths, LIFECYCLES by the
-seeds of rpi/lifecycle, ENGINES by the unit test rpi/engine, NEIGHBOURS by the unit test shm/direct/transport. A change
-whose text is not found exactly once in the source is an error: mutants must follow the product.
+daemon/adapter_table, UPKEEP by simulation/two_handles, PATHS by the unit test paths/several_paths, READS by
+endpoint/bulk_many_paths, LIFECYCLES by the seeds of rpi/lifecycle, ENGINES by the unit test rpi/engine, NEIGHBOURS by
+the unit test shm/direct/transport. A change whose text is not found exactly once in the source is an error: mutants must
+follow the product.
 """
 import pathlib
 import sys
@@ -274,6 +275,25 @@ WORDS = {
         "control/daemon/adapters/adapter_table.cc", "a row of a daemon that is no more is believed",
         [("  if (row.stamp != universe_.nodes()[row.node].stamp || row.generation == 0) return false;\n",
           "  if (row.generation == 0) return false;\n")]),
+}
+
+# What polling tasks are looked after for while they make no calls.
+UPKEEP = {
+    "given_away_waits": (
+        "dataplane/endpoint/endpoint.cc", "what was copied and found no room waits for the task's next call",
+        [("    parts.sender.serve_pending(MessageSender::Served::copied);\n", "")]),
+    "kept_back_forgotten": (
+        "dataplane/endpoint/endpoint.cc", "what upkeep has found is never taken",
+        [("  parts.signs.set(StepSigns::kept_back, parts.channels->keeps_back_any());\n", "")]),
+    "upkeep_hears_nothing": (
+        "dataplane/paths/channel_set.cc", "what comes again while a task makes no calls is not acknowledged again",
+        [("bursts != tuning::kUpkeepBursts && receive() != 0;", "bursts != tuning::kUpkeepBursts && false;")]),
+    "upkeep_sends_nothing_again": (
+        "dataplane/paths/channel_set.cc", "what was lost is not sent again while a task makes no calls",
+        [("  for (PeerChannel* channel : active_) run_timers_of(*channel, now);\n", "")]),
+    "upkeep_takes_news": (
+        "dataplane/paths/channel_set.cc", "handlers run although a task in polling mode makes no calls",
+        [("  if (keeping_back_ && channel.reliable_.is_news(header))", "  if (keeping_back_ && false)")]),
 }
 
 # What few seeds show: who has left a path, probes that found no room, a task that was away.
@@ -567,7 +587,7 @@ NEIGHBOURS = {
         [(" && group_.gone(index)", " && group_.closed(index)")]),
 }
 
-ALL = {**MUTANTS, **SHARES, **WORDS, **PATHS, **READS, **BOUNDS, **LIFECYCLES, **ENGINES, **NEIGHBOURS}
+ALL = {**MUTANTS, **SHARES, **WORDS, **UPKEEP, **PATHS, **READS, **BOUNDS, **LIFECYCLES, **ENGINES, **NEIGHBOURS}
 
 
 def write(name, source, output):
