@@ -8,7 +8,8 @@ namespace openlapi {
 
 namespace {
 
-// How long a task that has all it needs of a call waits for the others to have what they need of it.
+// How long a task that has all it needs of a call waits for the others to have what they need of it. What they do not
+// have by then is left to upkeep.
 constexpr Nanoseconds kLeaveAtMost = kSecond;
 
 }  // namespace
@@ -65,7 +66,7 @@ int CollectiveCalls::call(std::optional<std::uint64_t> value, CollectiveState (*
   turn.begin();
   const CollectiveState state = steps(object);
   const bool open = !context().closing();
-  // In polling mode nothing of ours moves until the next call, but others may still need what we sent in this one.
+  // In polling mode others may still need what we sent in this call; upkeep would send it again only later.
   if (state == CollectiveState::done && open && context().polling_mode()) {
     const Nanoseconds until = context().now() + kLeaveAtMost;
     context().wait_until([&] { return context().endpoint().drained() || context().now() >= until; }, what);

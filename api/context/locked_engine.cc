@@ -21,6 +21,7 @@ void LockedEngine::end() {
 StepOutcome LockedEngine::progress(Step step) {
   if (memory_short_ || memory_is_short()) [[unlikely]]
     watch_memory();
+  steps_.store(steps_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   const unsigned moved = endpoint_->progress(step);
   if (attention_) [[unlikely]]
     context().attend();

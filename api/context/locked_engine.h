@@ -1,6 +1,9 @@
 // The engine of a context with the lock that protects it: what the poller drives.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+
 #include "api/context/context_part.h"
 #include "api/lock/context_lock.h"
 #include "dataplane/base/monotonic_clock.h"
@@ -9,7 +12,7 @@
 
 namespace openlapi {
 
-class LockedEngine final : public PolledEngine, private ContextPart {
+class LockedEngine final : public PolledEngine, public UpkeptEngine, private ContextPart {
  public:
   using ContextPart::ContextPart;
 
@@ -40,6 +43,11 @@ class LockedEngine final : public PolledEngine, private ContextPart {
   void thread_begins() override;
   void thread_ends() override;
 
+  // UpkeptEngine.
+  bool try_lock() override { return lock_.try_lock(); }
+  std::uint32_t steps() const override { return steps_.load(std::memory_order_relaxed); }
+  bool keep_up() override { return endpoint_->progress(Step::upkeep) != 0; }
+
  private:
   [[gnu::noinline]] void watch_memory();
 
@@ -47,7 +55,8 @@ class LockedEngine final : public PolledEngine, private ContextPart {
   Endpoint* endpoint_ = nullptr;
   const MonotonicClock* clock_ = nullptr;
   bool attention_ = false;
-  bool memory_short_ = false;  // as the last step found it
+  bool memory_short_ = false;            // as the last step found it
+  std::atomic<std::uint32_t> steps_{0};  // written with the lock
 };
 
 }  // namespace openlapi

@@ -140,6 +140,8 @@ bool Opening::start_threads(Context& context, lapi_handle_t& handle) {
   if (!resources.poller->valid()) {
     return fail(error_, LAPI_ERR_MEMORY_EXHAUSTED, "no more file descriptors (ulimit -n)");
   }
+  const auto may_lose = [](const auto& transport) { return !transport->limits().reliable; };
+  if (std::ranges::any_of(resources.transports, may_lose)) resources.poller->look_after(context.engine());
   ThreadStart how;
   if (info_.lapi_thread_attr != nullptr) {
     how.attributes = info_.lapi_thread_attr->attr;

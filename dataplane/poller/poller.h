@@ -3,7 +3,9 @@
 //
 // The rules (with the engine's lock held, unless stated otherwise):
 //  - At any moment some thread is in charge of progress: a user thread inside a polling call (enter() .. leave()), or
-//    else the dataplane thread. In polling mode nobody is in charge between two calls, and nothing moves.
+//    else the dataplane thread. In polling mode nobody is in charge between two calls, and nothing moves but what
+//    upkeep does: the thread looks now and then whether anybody makes steps, without the lock, and if nobody does, it
+//    makes some of Step::upkeep. The doorbells stay as they are, and no handler runs.
 //  - The doorbells (WakeSource) are armed only while the thread in charge sleeps: an armed doorbell costs a sender
 //    microseconds, and arming costs a system call. So enter() disarms them if the dataplane thread slept, and leave()
 //    does NOT arm them again: it leaves the dataplane thread in a nap of kShortNap, after which that thread looks
@@ -30,6 +32,7 @@
 #include "dataplane/poller/backoff.h"
 #include "dataplane/poller/library_thread.h"
 #include "dataplane/poller/thread_pacing.h"
+#include "dataplane/poller/upkeep_pacing.h"
 #include "dataplane/poller/wake_descriptors.h"
 #include "dataplane/transport/transport.h"
 
@@ -56,6 +59,17 @@ class PolledEngine {
   virtual Nanoseconds now() = 0;
   virtual void thread_begins() = 0;  // the dataplane thread's first act
   virtual void thread_ends() = 0;  // the dataplane thread's last act, without the lock; the poller may be gone after it
+};
+
+// What a polling task's peers may still need of its engine while it makes no calls.
+class UpkeptEngine {
+ public:
+  virtual bool try_lock() = 0;              // never waits
+  virtual std::uint32_t steps() const = 0;  // of PolledEngine::progress() so far; any thread, without the lock
+  virtual bool keep_up() = 0;               // with the lock: a step of upkeep; false: nothing is outstanding
+
+ protected:
+  ~UpkeptEngine() = default;
 };
 
 struct PollerConfig {
@@ -155,6 +169,10 @@ class Poller {
   // earlier, on the caller's core, would only find the lock taken. The bell may outlive the poller.
   [[nodiscard]] std::shared_ptr<Bell> set_interrupt_mode(bool on);
 
+  // From its start on the dataplane thread looks after the engine in polling mode, too. It is the poller's own, and
+  // outlives it.
+  void look_after(UpkeptEngine& engine) { upkept_ = &engine; }
+
   // Starts the dataplane thread. Returns 0 or an errno value.
   int start(const ThreadStart& how);
   // Asks the thread to end. join(): without the lock; see LibraryThread.
@@ -167,7 +185,7 @@ class Poller {
   // What the dataplane thread is doing; once polling mode is set it counts as parked.
   enum class ThreadState : std::uint8_t {
     none,     // not started, or ended
-    parked,   // polling mode: sleeps on its bell
+    parked,   // polling mode: sleeps on its bell, or makes a step of upkeep
     running,  // in charge, polling
     napping,  // others are or were in charge: sleeps on bell and timer
     armed,    // in charge, asleep with armed doorbells
@@ -183,6 +201,7 @@ class Poller {
   void serve_in_charge();
   void pause_unlocked();
   void park();
+  Nanoseconds keep_up();
   void nap();
   bool sleep_armed(ThreadPacing& pacing);
   void hand_over();
@@ -216,6 +235,8 @@ class Poller {
   WaitCondition* first_dozing_ = nullptr;
   Nanoseconds alarm_ = 0;  // when the sleeping dataplane thread wakes by itself
   std::uint64_t entries_seen_ = 0;
+  UpkeptEngine* upkept_ = nullptr;  // null: no peer needs anything
+  UpkeepPacing upkeep_;             // of the thread
 
   const std::shared_ptr<Bell> thread_bell_ = std::make_shared<Bell>();
   Bell doze_bell_;

@@ -1,9 +1,24 @@
 // The dataplane thread.
 #include <poll.h>
+#include <time.h>
 
 #include "dataplane/poller/poller.h"
 
 namespace openlapi {
+
+namespace {
+
+// Within that time; UINT64_MAX: it does in the end.
+bool rings(const Bell& bell, Nanoseconds longest) {
+  pollfd descriptor{bell.descriptor(), POLLIN, 0};
+  timespec timeout{};
+  timeout.tv_sec = static_cast<time_t>(longest / kSecond);
+  timeout.tv_nsec = static_cast<long>(longest % kSecond);
+  ppoll(&descriptor, 1, longest != UINT64_MAX ? &timeout : nullptr, nullptr);
+  return descriptor.revents != 0;
+}
+
+}  // namespace
 
 int Poller::start(const ThreadStart& how) {
   entries_seen_ = entries_;
@@ -125,11 +140,22 @@ void Poller::nap() {
 void Poller::park() {
   thread_state_ = ThreadState::parked;
   note_attendance();
-  pollfd descriptor{thread_bell_->descriptor(), POLLIN, 0};
   engine_.unlock();
-  poll(&descriptor, 1, -1);
+  for (Nanoseconds pause = upkept_ != nullptr ? upkeep_.usual_pause() : UINT64_MAX; !rings(*thread_bell_, pause);) {
+    pause = keep_up();
+  }
   engine_.lock();
   thread_bell_->silence();
+}
+
+// Without the lock, which is left to whoever has it: that one makes steps, or has no need of them. Answers how long to
+// sleep.
+Nanoseconds Poller::keep_up() {
+  const bool neglected = upkeep_.is_neglected(upkept_->steps()) && !anybody_dozes();
+  if (!neglected || !upkept_->try_lock()) return upkeep_.usual_pause();
+  const bool outstanding = inside_ != 0 || interrupt_ || stop_ || upkept_->keep_up();
+  engine_.unlock();
+  return outstanding ? upkeep_.usual_pause() : upkeep_.pause_when_all_is_quiet();
 }
 
 }  // namespace openlapi

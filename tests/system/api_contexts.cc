@@ -78,6 +78,31 @@ void use_all_at_once(const std::vector<lapi_handle_t>& handles) {
   if (task == 0) EXPECT_EQUAL(window.sum.load(), 50 * tasks * static_cast<int>(handles.size()));
 }
 
+// A token goes round on one handle and back on another one; each task goes on to the other handle at once. In polling
+// mode what was lost on the handle that it has left comes all the same.
+void left_for_another() {
+  constexpr int kRounds = 40;
+  const lapi_handle_t other = open_instance(0);
+  struct Token {
+    lapi_cntr_t come{}, come_back{};
+  } token;
+  std::vector<void*> addresses(static_cast<std::size_t>(tasks));
+  CALL(LAPI_Address_init(handle, &token, addresses.data()));
+  const auto send = [&](lapi_handle_t which, int to, bool back) {
+    auto* const there = static_cast<Token*>(addresses[static_cast<std::size_t>(to)]);
+    CALL(LAPI_Put(which, static_cast<unsigned>(to), 0, nullptr, nullptr, back ? &there->come_back : &there->come,
+                  nullptr, nullptr));
+  };
+  for (int round = 0; round < kRounds; ++round) {
+    if (task != 0) CALL(LAPI_Waitcntr(handle, &token.come, 1, nullptr));
+    if (task + 1 < tasks) send(handle, task + 1, false);
+    if (task + 1 < tasks) CALL(LAPI_Waitcntr(other, &token.come_back, 1, nullptr));
+    if (task != 0) send(other, task - 1, true);
+  }
+  CALL(LAPI_Gfence(handle));
+  CALL(LAPI_Term(other));
+}
+
 // All sixteen, one of which the frame has opened already; a seventeenth; the same one twice.
 void sixteen() {
   std::vector<lapi_handle_t> handles;
@@ -345,6 +370,7 @@ void ended_in_flight() {
 
 int main(int count, char** arguments) {
   begin(count, arguments);
+  run("a context is left for another one", 60, left_for_another);
   run("sixteen contexts, no seventeenth", 60, sixteen);
   run("a context is opened again without a leak", 60, opened_again);
   run("a stale handle is refused everywhere", 30, stale);
