@@ -40,6 +40,10 @@ inline constexpr std::uint32_t kAckThreshold = 30;
 // long enough that replies of a handler (5-50 us) carry it.
 inline constexpr std::uint64_t kAckDelay = 50'000;  // ns
 
+// How often a task that is about to be gone repeats its last acknowledgements: where every fifth packet is lost, all
+// three are lost once in 125 times, and then the peer waits for nobody.
+inline constexpr unsigned kLastAcknowledgements = 2;
+
 // ---- reliability: retransmission ----
 
 // Later packets that must have arrived before a missing one counts as lost: networks swap neighbours.

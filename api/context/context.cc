@@ -14,6 +14,7 @@
 #include "dataplane/base/memory_fault_guard.h"
 #include "dataplane/counter/counters.h"
 #include "dataplane/endpoint/fault_explanation.h"
+#include "dataplane/peers/farewell.h"
 #include "dataplane/sync/fences.h"
 
 namespace openlapi {
@@ -163,6 +164,7 @@ void Context::drain() {
   poller_->enter();
   poller_->wait(condition);
   poller_->leave();
+  say_farewell(endpoint().peers(), now());
   const std::size_t not_taken = endpoint().drained() ? 0 : endpoint().unfinished().not_taken;
   say_left("other tasks have not taken", not_taken + guests_.unbegun(), "message");
   say_left("other tasks have not answered", endpoint().unfinished().not_answered, "request");

@@ -19,6 +19,7 @@
 #include "dataplane/paths/several_paths.h"
 #include "dataplane/reliability/reliable_channel.h"
 #include "dataplane/transport/transport.h"
+#include "dataplane/tuning.h"
 
 namespace openlapi {
 
@@ -56,6 +57,11 @@ class PeerChannel {
 
   // Sends the acknowledgement that is owed, whether it is due or not.
   void acknowledge_now(Nanoseconds now);
+
+  // Sends the acknowledgement of what was taken again, whether it is owed or not: this task is about to be gone.
+  void repeat_acknowledgement(Nanoseconds now) {
+    for (unsigned times = 0; times != tuning::kLastAcknowledgements; ++times) send_acknowledgement(now);
+  }
 
   // If nothing is in flight, sends a packet without records: its acknowledgement, or the lack of one, tells whether the
   // peer is still alive.
