@@ -18,11 +18,11 @@
 #include "api/rpi/lapi/arena_locks.h"
 #include "api/rpi/lapi/cancel_calls.h"
 #include "api/rpi/lapi/checkpoint.h"
-#include "api/rpi/lapi/debugger.h"
 #include "api/rpi/lapi/endpoint_world.h"
 #include "api/rpi/lapi/fast_messages.h"
 #include "api/rpi/lapi/joined_worlds.h"
 #include "api/rpi/lapi/lam_host.h"
+#include "api/rpi/lapi/lam_layer.h"
 #include "api/rpi/lapi/lam_messages.h"
 #include "api/rpi/lapi/process_group.h"
 #include "api/rpi/lapi/request_engine.h"
@@ -38,39 +38,13 @@ constexpr int kProgress = 0;       // 1: a thread goes on while the program is i
 constexpr int kTimeout = 900, kLeastTimeout = 10, kLongestTimeout = 86400;  // seconds without an answer
 constexpr int kSilence = 60;                                                // of the peer's host as well
 
-// All calls of MPI have one lock, so that only one is under way.
-bool calls_have_lock() {
-  const bool has_lock = &lam_mpi_mutex != nullptr && lam_mutex_trylock != nullptr && lam_mutex_unlock != nullptr;
-  return has_lock && &lam_mpi_thread_level != nullptr && lam_mpi_thread_level == MPI_THREAD_SERIALIZED;
-}
-
-class LamLayer final : public MpiLayer {
- public:
-  void request_begun() override { ++lam_rq_nactv; }
-  void request_ended() override { --lam_rq_nactv; }
-  bool start_request(MPI_Request request) override { return _mpi_req_start(request) == 0; }
-  int error_of(int error_class) override { return lam_mkerr(error_class, 0); }
-  int next_number() override { return lam_seqnum++; }
-  bool is_homogeneous() override { return lam_homog != 0; }
-  bool has_debugger() override { return is_traced(); }
-  void let_checkpoint_in() override;
-  Holding hold_calls() override {
-    if (!calls_have_lock()) return Holding::never;
-    return lam_mutex_trylock(&lam_mpi_mutex) == 0 ? Holding::held : Holding::later;
-  }
-  void release_calls() override { lam_mutex_unlock(&lam_mpi_mutex); }
-  void tell(const _proc& process, const char* what) override {
-    const _gps& gps = process.p_gps;
-    std::fprintf(stderr, "openlapi: process %d of its MPI_COMM_WORLD: process %d (pid %d on node n%d of LAM) %s\n",
-                 lam_myproc->p_gps.gps_grank, gps.gps_grank, gps.gps_pid, gps.gps_node, what);
-  }
-};
-
 JoinedWorlds::Open over_transports(const LostAfter& after) {
   return [after](JoinedJob& job, std::span<const WorldProcess> group, WorldListener& listener, std::string& reason) {
     return open_endpoint_world(job, group, after, listener, reason);
   };
 }
+
+void call_meanwhile(void (*function)());
 
 // From init to finalize.
 struct Running {
@@ -81,7 +55,7 @@ struct Running {
         lock(lock),
         worlds(std::make_unique<JoinedWorlds>(engine, open, lock)) {}
 
-  LamLayer layer;
+  LamLayer layer{call_meanwhile};
   RequestEngine engine;
   const JoinedWorlds::Open open;
   ContextLock* const lock;
@@ -120,11 +94,9 @@ class Suspended {
   ContextLock* const lock_;
 };
 
-void LamLayer::let_checkpoint_in() {
-  if (&lam_ssi_crmpi_base_handler_state == nullptr || &lam_ssi_crmpi == nullptr) return;
-  if (lam_ssi_crmpi_base_handler_state != LAM_SSI_CRMPI_BASE_HANDLER_STATE_WAITING) return;
+void call_meanwhile(void (*function)()) {
   const Suspended meanwhile;
-  lam_ssi_crmpi.lscrma_app_suspend();
+  function();
 }
 
 // A call of the program's, without the thread meanwhile. LAM calls the module inside calls of the module, too.
