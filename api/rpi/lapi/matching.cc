@@ -10,32 +10,56 @@ std::size_t way_of(const Wanted& wanted) {
 
 }  // namespace
 
+PostedList::Lists::value_type& PostedList::list_of(const Wanted& wanted) {
+  if (recent_ != nullptr && recent_->first == wanted) return *recent_;
+  Lists::value_type& list = *lists_.try_emplace(wanted).first;
+  if (recent_ != nullptr && recent_->second.empty()) lists_.erase(Wanted(recent_->first));
+  return *(recent_ = &list);
+}
+
 void PostedList::post(Posted& posted) {
-  const auto [list, is_new] = lists_.try_emplace(posted.wanted);
-  if (is_new) ++in_use_[way_of(posted.wanted)];
+  auto& [wanted, list] = list_of(posted.wanted);
+  if (list.empty()) {
+    ++in_use_[way_of(wanted)];
+    ++all_in_use_;
+  }
   posted.order = ++last_order_;
-  list->second.push_back(posted);
+  list.push_back(posted);
 }
 
 void PostedList::take_back(Posted& posted) {
   if (posted.order == 0) return;
-  const auto list = lists_.find(posted.wanted);
-  list->second.remove(posted);
+  const bool is_recent = recent_->first == posted.wanted;
+  const auto place = is_recent ? lists_.end() : lists_.find(posted.wanted);
+  List& list = is_recent ? recent_->second : place->second;
+  list.remove(posted);
   posted.order = 0;
-  if (!list->second.empty()) return;
-  lists_.erase(list);
+  if (!list.empty()) return;
   --in_use_[way_of(posted.wanted)];
+  --all_in_use_;
+  if (!is_recent) lists_.erase(place);
+}
+
+// Null: nobody asks for just this.
+Posted* PostedList::find_in(const Wanted& wanted) {
+  ++steps_;
+  if (recent_->first == wanted) return recent_->second.first();
+  const auto list = lists_.find(wanted);
+  return list == lists_.end() ? nullptr : list->second.first();
 }
 
 Posted* PostedList::find(const Wanted& message) {
+  if (all_in_use_ == 0) return nullptr;
+  if (all_in_use_ == 1 && !recent_->second.empty()) {
+    ++steps_;
+    return recent_->first.takes(message) ? recent_->second.first() : nullptr;
+  }
   Posted* first = nullptr;
   const auto ways = ways_to_ask_for(message);
   for (std::size_t way = 0; way < kWaysToAsk; ++way) {
     if (in_use_[way] == 0) continue;
-    ++steps_;
-    const auto list = lists_.find(ways[way]);
-    if (list == lists_.end()) continue;
-    Posted* candidate = list->second.first();
+    Posted* const candidate = find_in(ways[way]);
+    if (candidate == nullptr) continue;
     if (first == nullptr || candidate->order < first->order) first = candidate;
   }
   return first;
@@ -72,6 +96,7 @@ void UnaskedList::remove(Unasked& message) {
 }
 
 Unasked* UnaskedList::find(const Wanted& wanted) {
+  if (lists_.empty()) return nullptr;
   ++steps_;
   const auto list = lists_.find(wanted);
   return list == lists_.end() ? nullptr : list->second.first()->message;

@@ -39,12 +39,20 @@ class PostedList {
 
  private:
   using List = LinkedList<Posted, &Posted::links>;
+  using Lists = std::pmr::unordered_map<Wanted, List, WantedHash>;
+
+  Lists::value_type& list_of(const Wanted& wanted);
+  Posted* find_in(const Wanted& wanted);
 
   ModuleMemory memory_{};
   std::pmr::unsynchronized_pool_resource pool_{&memory_};
-  std::pmr::unordered_map<Wanted, List, WantedHash> lists_{&pool_};
-  // Lists that ask in each of the ways: those that nobody uses are not looked for.
+  Lists lists_{&pool_};
+  // The list that was posted to last: the only one that stays when it is empty. A program that asks for the same again
+  // and again is not looked up.
+  Lists::value_type* recent_ = nullptr;
+  // Lists, not empty, that ask in each of the ways: those that nobody uses are not looked for.
   std::array<std::size_t, kWaysToAsk> in_use_{};
+  std::size_t all_in_use_ = 0;
   std::uint64_t last_order_ = 0, steps_ = 0;
 };
 

@@ -113,6 +113,24 @@ TEST_P(Many, UnaskedMessagesCostAReceiveNoMore) {
 INSTANTIATE_TEST_SUITE_P(Patterns, Many, testing::Bool(),
                          [](const auto& alike) { return alike.param ? "AllAlike" : "AllDifferent"; });
 
+TEST(PostedList, AReceiveThatComesAgainIsLookedForInOnePlace) {
+  PostedList list;
+  Posted wildcard{{1, kAny, 3}}, other{{2, 2, 3}};
+  for (int turn = 0; turn < 3; ++turn) {
+    list.post(wildcard);
+    EXPECT_EQ(list.find({1, 2, 3}), &wildcard);
+    EXPECT_EQ(list.find({1, 2, 4}), nullptr);
+    list.take_back(wildcard);
+    EXPECT_EQ(list.find({1, 2, 3}), nullptr) << "nobody asks";
+  }
+  EXPECT_EQ(list.steps(), 6U);
+  list.post(other);
+  EXPECT_EQ(list.find({1, 2, 3}), nullptr);
+  list.post(wildcard);
+  EXPECT_EQ(list.find({2, 2, 3}), &other);
+  EXPECT_EQ(list.find({1, 2, 3}), &wildcard);
+}
+
 TEST(PostedList, NobodyLooksForWildcardsThatNobodyUses) {
   PostedList list;
   Posted exact{{1, 2, 3}}, wildcard{{1, 2, kAny}};
