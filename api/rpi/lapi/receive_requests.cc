@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <span>
 #include <utility>
 #include <vector>
@@ -135,7 +136,9 @@ void ReceiveRequests::look_whether_left(PeerState& from) {
 }
 
 Arrival& ReceiveRequests::make(PeerState& from, const Envelope& envelope, std::uint64_t length) {
-  auto& made = *new Arrival;
+  std::unique_ptr<Arrival> taken = stock_.take();
+  if (taken == nullptr) throw std::bad_alloc();
+  Arrival& made = *taken.release();
   all_.push_back(made);
   made.owner = this;
   made.from = &from;
@@ -149,7 +152,7 @@ void ReceiveRequests::remove(Arrival& arrival) {
   remove_unasked(arrival);
   if (arrival.noted) noted_.remove(arrival);
   all_.remove(arrival);
-  const std::unique_ptr<Arrival> last(&arrival);
+  stock_.give_back(std::unique_ptr<Arrival>(&arrival));
 }
 
 Landing ReceiveRequests::keep_overtaker(Arrival& arrival) {

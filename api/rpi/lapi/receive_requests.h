@@ -9,11 +9,14 @@
 #include "api/rpi/lapi/arrival.h"
 #include "api/rpi/lapi/request_state.h"
 #include "api/rpi/lapi/shown_messages.h"
+#include "api/rpi/lapi/stock.h"
 
 namespace openlapi::rpi {
 
 class ReceiveRequests {
  public:
+  static constexpr std::size_t kStock = 16;  // messages whose memory is kept
+
   explicit ReceiveRequests(Surroundings& around) : around_(around), shown_(around.layer()) {}
   // The World calls nothing any more.
   ~ReceiveRequests();
@@ -93,6 +96,7 @@ class ReceiveRequests {
   UnaskedList unasked_{};
   LinkedList<RequestState, &RequestState::asking_links> asking_{};
   LinkedList<Arrival, &Arrival::links> all_{};
+  Stock<Arrival, kStock> stock_{};
   UnaskedArrivals all_unasked_{};
   ShownMessages shown_;
   LinkedList<Arrival, &Arrival::noted_links> noted_{};

@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -64,10 +65,10 @@ void RequestEngine::leave(PeerState& peer) {
 }
 
 int RequestEngine::build(MPI_Request request) {
-  auto* state = new (std::nothrow) RequestState;
+  std::unique_ptr<RequestState> state = stock_.take();
   if (state == nullptr) return fail(ENOMEM);
   state->request = request;
-  request->rq_rpi = reinterpret_cast<lam_ssi_rpi_req*>(state);
+  request->rq_rpi = reinterpret_cast<lam_ssi_rpi_req*>(state.release());
   return 0;
 }
 
@@ -222,7 +223,7 @@ int RequestEngine::destroy(MPI_Request request) {
   if (state == nullptr) return 0;
   request->rq_rpi = nullptr;
   receives_.forget(*state);
-  if (!sends_.forget(*state)) state.release();
+  sends_.forget(*state) ? stock_.give_back(std::move(state)) : static_cast<void>(state.release());
   return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "api/rpi/lapi/receive_requests.h"
 #include "api/rpi/lapi/request_state.h"
 #include "api/rpi/lapi/send_requests.h"
+#include "api/rpi/lapi/stock.h"
 
 namespace openlapi::rpi {
 
@@ -19,6 +20,7 @@ class RequestEngine final : public WorldListener {
  public:
   // Calls of advance() that may look at what is new only, until all requests are looked at again.
   static constexpr unsigned kShortWalks = 1024;
+  static constexpr std::size_t kStock = 128;  // requests whose memory is kept
 
   // `most_short`: bytes of the longest message that goes with its envelope.
   RequestEngine(MpiLayer& layer, std::size_t most_short) : around_(layer), sends_(around_, most_short) {}
@@ -97,6 +99,7 @@ class RequestEngine final : public WorldListener {
   Surroundings around_;
   SendRequests sends_;
   ReceiveRequests receives_{around_};
+  Stock<RequestState, kStock> stock_{};
   std::vector<std::unique_ptr<PeerState>> peers_{};  // by number
   std::vector<Loss> losses_{};                       // outside the program's calls
   std::uint64_t refused_ = 0;

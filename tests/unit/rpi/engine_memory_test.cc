@@ -157,6 +157,22 @@ TEST_F(EngineMemoryTest, ALossIsToldInTheEnd) {
   EXPECT_EQ(told_, std::vector<std::string>{"is lost: it has ended"}) << "once";
 }
 
+TEST_F(EngineMemoryTest, AReceiveThatIsMadeAgainAndItsMessageNeedNone) {
+  for (const bool is_first : {true, false}) {
+    _req& request = build(LAM_RQIRECV, 1, 5, memory_, 100);
+    allocations_until_failure = is_first ? -1 : 0;
+    EXPECT_TRUE(start(request));
+    const Landing landing = arrive(message(is_first ? 0 : 1, 5), 1);
+    ASSERT_NE(landing.when_done.function, nullptr);
+    complete(landing);
+    engine_.destroy(&request);
+    EXPECT_EQ(engine_.build(&request), 0);
+    EXPECT_EQ(allocations_until_failure, is_first ? -1 : 0) << "none was asked for";
+    allocations_until_failure = -1;
+    EXPECT_EQ(request.rq_state, LAM_RQSDONE);
+  }
+}
+
 TEST_F(EngineMemoryTest, ASendThatCouldNotBeginIsNotWaitedFor) {
   _req& send = build(LAM_RQISSEND, 1, 5, memory_, 1);
   world_.sends_without_memory = 1;
