@@ -18,6 +18,7 @@
 #include "api/rpi/lapi/outstanding.h"
 #include "api/rpi/lapi/peer_ends.h"
 #include "api/rpi/lapi/shortage.h"
+#include "api/rpi/lapi/world_operations.h"
 #include "api/wiring/endpoint_settings.h"
 #include "api/wiring/libraries.h"
 #include "api/wiring/open_transports.h"
@@ -42,17 +43,6 @@ void print_notice(Notice notice, int info_level, const std::string& text) {
   if (info_level >= needed) std::fprintf(stderr, "openlapi: %s\n", text.c_str());
 }
 
-// An operation for which there was no room yet.
-struct Waiting {
-  bool gets = false;
-  std::array<std::byte, World::kMostHeader> header{};
-  std::uint32_t header_length = 0;
-  std::uint64_t remote = 0;
-  std::byte* data = nullptr;  // to send, or where they go
-  std::size_t length = 0;
-  WhenDone when_done{};
-};
-
 struct PeerLink {
   WorldProcess process{};
   bool is_lost = false;
@@ -66,10 +56,6 @@ struct PeerLink {
   std::deque<Waiting> waiting{};
   Outstanding outstanding{};  // gets, and messages that are arriving
 };
-
-void call(const WhenDone& when_done, Outcome outcome) {
-  if (when_done.function != nullptr) when_done.function(when_done.argument, outcome);
-}
 
 class EndpointWorld final : public PolledWorld, public HandlerHost {
  public:
@@ -99,8 +85,10 @@ class EndpointWorld final : public PolledWorld, public HandlerHost {
  private:
   bool open_endpoint(JoinedJob& job, Nanoseconds timeout, std::string& reason);
   bool plan_waking(std::string& reason);
-  void begin(Peer peer, const Waiting& operation);
-  Submit submit(PeerLink& link, const Waiting& operation);
+  template <class Operation>
+  void begin(Peer peer, const Operation& operation, const WhenDone& when_done);
+  Submit submit(PeerLink& link, const SentMessage& message);
+  Submit submit(PeerLink& link, const Reading& reading);
   Submit submit_waiting(PeerLink& link, const Waiting& operation);
   void begin_waiting();
   bool shares_memory(Peer peer) const;
@@ -127,6 +115,7 @@ class EndpointWorld final : public PolledWorld, public HandlerHost {
   bool moved_ = false;              // something has, in this step
   Nanoseconds looked_ = 0;          // at processes that may have ended
   const unsigned most_silent_looks_;  // a second or more apart; 0: any number
+  std::uint64_t most_copied_ = 0;     // bytes of a message, its header included, that the endpoint copies at once
   PeerEnds ends_{};
   // Memory that is kept for the day on which there is none: where not even a first packet can be made, the endpoint
   // waits, and with it the program that would have to free something.
@@ -188,6 +177,7 @@ bool EndpointWorld::open_endpoint(JoinedJob& job, Nanoseconds timeout, std::stri
   std::vector<Transport*> transports;
   for (const std::unique_ptr<Transport>& transport : opened_.transports) transports.push_back(transport.get());
   const EndpointConfig config = endpoint_config(settings_, opened_, kInstance, timeout);
+  most_copied_ = config.copy_limit;
   endpoint_ = std::make_unique<Endpoint>(config, transports, clock_, *routes_, *this);
   for (const PeerLink& link : links_) {
     if (link.process.rank != config.self) endpoint_->expect_from(link.process.rank);
@@ -215,62 +205,66 @@ bool EndpointWorld::plan_waking(std::string& reason) {
 
 void EndpointWorld::send_message(Peer peer, std::span<const std::byte> header, std::span<const std::byte> data,
                                  WhenDone when_sent) {
-  Waiting message{.header_length = static_cast<std::uint32_t>(header.size()),
-                  .data = const_cast<std::byte*>(data.data()),
-                  .length = data.size(),
-                  .when_done = when_sent};
-  std::memcpy(message.header.data(), header.data(), header.size());
-  begin(peer, message);
+  begin(peer, SentMessage{header, data, when_sent}, when_sent);
 }
 
 void EndpointWorld::get(Peer peer, std::uint64_t remote, std::span<std::byte> local, WhenDone when_here) {
-  begin(peer, {.gets = true, .remote = remote, .data = local.data(), .length = local.size(), .when_done = when_here});
+  begin(peer, Reading{remote, local, when_here}, when_here);
 }
 
-void EndpointWorld::begin(Peer peer, const Waiting& operation) {
+template <class Operation>
+void EndpointWorld::begin(Peer peer, const Operation& operation, const WhenDone& when_done) {
   PeerLink& link = links_[peer];
-  if (link.is_lost) return call(operation.when_done, Outcome::peer_lost);
+  if (link.is_lost) return call(when_done, Outcome::peer_lost);
   const Submit submitted = link.waiting.empty() ? submit(link, operation) : Submit::busy;
-  if (submitted == Submit::accepted) return;
+  if (submitted == Submit::accepted) [[likely]]
+    return;
   if (submitted == Submit::busy) {
-    link.waiting.push_back(operation);
+    link.waiting.emplace_back(operation);
     ++waiting_;
     return;
   }
   lose(peer, "there is no path to it");
-  call(operation.when_done, Outcome::peer_lost);
+  call(when_done, Outcome::peer_lost);
 }
 
-Submit EndpointWorld::submit(PeerLink& link, const Waiting& operation) {
-  if (!operation.gets) {
-    return endpoint_->active_message(
-        {.target = link.process.rank,
-         .handler = kHandler,
-         .user_header = operation.header.data(),
-         .user_header_length = operation.header_length,
-         .data = operation.data,
-         .length = operation.length,
-         .target_counter = 0,
-         .origin_counter = 0,
-         .completion_counter = 0,
-         .send_handler = {reinterpret_cast<void*>(operation.when_done.function), operation.when_done.argument}});
-  }
-  Outstanding::Item* const item = link.outstanding.add(operation.when_done);
+// What the endpoint copies before it returns is sent then.
+Submit EndpointWorld::submit(PeerLink& link, const SentMessage& message) {
+  const bool is_copied = message.header.size() + message.data.size() <= most_copied_;
+  const Submit submitted =
+      endpoint_->active_message({.target = link.process.rank,
+                                 .handler = kHandler,
+                                 .user_header = message.header.data(),
+                                 .user_header_length = static_cast<std::uint32_t>(message.header.size()),
+                                 .data = message.data.data(),
+                                 .length = message.data.size(),
+                                 .target_counter = 0,
+                                 .origin_counter = 0,
+                                 .completion_counter = 0,
+                                 .send_handler = is_copied ? HandlerCall{} : handler_of(message.when_sent)});
+  if (is_copied && submitted == Submit::accepted) call(message.when_sent, Outcome::done);
+  return submitted;
+}
+
+Submit EndpointWorld::submit(PeerLink& link, const Reading& reading) {
+  Outstanding::Item* const item = link.outstanding.add(reading.when_here);
   if (item == nullptr) throw std::bad_alloc();
-  const Submit submitted = endpoint_->get({.target = link.process.rank,
-                                           .target_address = operation.remote,
-                                           .buffer = operation.data,
-                                           .length = operation.length,
-                                           .target_counter = 0,
-                                           .origin_counter = 0,
-                                           .completion_handler = {item, item}});
+  const Submit submitted =
+      endpoint_->get({.target = link.process.rank,
+                      .target_address = reading.remote,
+                      .buffer = reading.local.data(),
+                      .length = reading.local.size(),
+                      .target_counter = 0,
+                      .origin_counter = 0,
+                      .completion_handler = handler_of(Outstanding::ending(item))});
   if (submitted != Submit::accepted) link.outstanding.forget(item);
   return submitted;
 }
 
 Submit EndpointWorld::submit_waiting(PeerLink& link, const Waiting& operation) {
   try {
-    return submit(link, operation);
+    if (operation.reads) return submit(link, operation.reading);
+    return submit(link, {operation.header_bytes(), operation.message.data, operation.message.when_sent});
   } catch (const std::bad_alloc&) {
     return Submit::busy;
   }
@@ -285,7 +279,7 @@ void EndpointWorld::begin_waiting() {
       link.waiting.pop_front();
       --waiting_;
       moved_ = true;
-      if (submitted != Submit::accepted) call(operation.when_done, Outcome::peer_lost);
+      if (submitted != Submit::accepted) call(operation.when_done(), Outcome::peer_lost);
     }
   }
 }
@@ -375,46 +369,47 @@ void EndpointWorld::tell_losses() {
     link.outstanding.lose_all();
     const std::deque<Waiting> waiting = std::exchange(link.waiting, {});
     waiting_ -= waiting.size();
-    for (const Waiting& operation : waiting) call(operation.when_done, Outcome::peer_lost);
+    for (const Waiting& operation : waiting) call(operation.when_done(), Outcome::peer_lost);
     listener_.lost(peer, link.reason);
   }
 }
 
+// What is here as a whole is done before anything else happens: it is not outstanding.
 HeaderVerdict EndpointWorld::run_header_handler(const ArrivedMessage& message) {
   const Peer from = peers_by_rank_[message.source];
   PeerLink& link = links_[from];
   link.was_heard = true;
   if (link.is_lost) return {.delivery = Delivery::bury, .style = CompletionStyle::inline_local};
-  Outstanding::Item* const item = link.outstanding.add({});
+  const bool is_whole = message.one_packet_data != nullptr;
+  Outstanding::Item* const item = is_whole ? nullptr : link.outstanding.add({});
   const auto* const header = static_cast<const std::byte*>(message.user_header);
   const IncomingMessage incoming{from, {header, message.user_header_length}, message.length};
-  const Landing landing = item != nullptr ? listener_.arriving(incoming) : Landing{.again = true};
+  const Landing landing = is_whole || item != nullptr ? listener_.arriving(incoming) : Landing{.again = true};
   if (landing.again || link.shortage.has_begun()) link.shortage.note(landing.again, message.length, clock_.now());
   moved_ = moved_ || !landing.again;  // what waits for memory does not move
-  if (item == nullptr) return {.delivery = Delivery::drop};
-  HeaderVerdict verdict{.style = CompletionStyle::inline_local, .buffer = landing.buffer};
-  if (landing.buffer == nullptr) verdict.delivery = Delivery::bury;
-  if (landing.again) verdict.delivery = Delivery::drop;
-  if (landing.again || landing.when_done.function == nullptr) {
-    link.outstanding.forget(item);
-    return verdict;
+  HandlerCall when_here = landing.again ? HandlerCall{} : handler_of(landing.when_done);
+  if (item != nullptr && when_here.function == nullptr) link.outstanding.forget(item);
+  if (item != nullptr && when_here.function != nullptr) {
+    item->when_done = landing.when_done;
+    when_here = handler_of(Outstanding::ending(item));
   }
-  item->when_done = landing.when_done;
-  verdict.completion_handler = verdict.completion_info = item;
-  return verdict;
+  const Delivery taken = landing.buffer == nullptr ? Delivery::bury : Delivery::deliver;
+  return {.delivery = landing.again ? Delivery::drop : taken,
+          .style = CompletionStyle::inline_local,
+          .buffer = landing.buffer,
+          .completion_handler = when_here.function,
+          .completion_info = when_here.info};
 }
 
 bool EndpointWorld::run_completion_handler(const CompletionRun& run, bool) {
   moved_ = true;
-  Outstanding::end(static_cast<Outstanding::Item*>(run.info), Outcome::done);
+  call(HandlerCall{run.handler, run.info}, Outcome::done);
   return true;
 }
 
 void EndpointWorld::run_send_handler(const SendCompletion& completion) {
   moved_ = true;
-  const WhenDone when_done{reinterpret_cast<void (*)(void*, Outcome)>(completion.handler.function),
-                           completion.handler.info};
-  call(when_done, completion.given_up ? Outcome::peer_lost : Outcome::done);
+  call(completion.handler, completion.given_up ? Outcome::peer_lost : Outcome::done);
 }
 
 void EndpointWorld::name_other_version(PeerIndex peer, unsigned version) {

@@ -29,6 +29,10 @@ class Outstanding {
     if (item != nullptr) items_.push_back(*item);
     return item;
   }
+  // Ends the item.
+  static WhenDone ending(Item* item) {
+    return {[](void* ended, Outcome outcome) { end(static_cast<Item*>(ended), outcome); }, item};
+  }
   static void end(Item* item, Outcome outcome) {
     const WhenDone when_done = item->when_done;
     item->list->remove(item);
