@@ -16,10 +16,9 @@ using wire::RecordKind;
 
 namespace {
 
-// The data goes to one buffer, and nothing is left to do then.
+// The data goes to one buffer.
 bool is_plain(const HeaderVerdict& verdict) {
-  return verdict.delivery == Delivery::deliver && verdict.buffer != nullptr && verdict.layout == nullptr &&
-         verdict.completion_handler == nullptr;
+  return verdict.delivery == Delivery::deliver && verdict.buffer != nullptr && verdict.layout == nullptr;
 }
 
 wire::ActiveMessageBody wire_body(const auto& request) {
@@ -129,7 +128,9 @@ void ActiveMessages::on_message(Peer& from, const wire::Record& record) {
                                                                 .in_atoms = record.in_atoms()});
   if (is_plain(verdict)) [[likely]] {
     copy_bytes(static_cast<std::byte*>(verdict.buffer), record.payload, length);
-    const CompletionRun run{.source = from.index,
+    const CompletionRun run{.handler = verdict.completion_handler,
+                            .info = verdict.completion_info,
+                            .source = from.index,
                             .source_incarnation = from.incarnation,
                             .target_counter = body.target_counter,
                             .completion_counter = body.completion_counter};
