@@ -100,18 +100,24 @@ bool WorldsPoller::progress(bool block) {
   moved_ = is_over_ = false;
   const Inside inside(poller_);
   if (block) {
-    began_ = clock_.now();
+    waits_since_ = 0;
     poller_.wait(*this);
     interruption_.clear();
   } else if (!step(Step::first)) {
-    for (PolledWorld* world : worlds_) world->look();
+    look();
   }
   return moved_;
 }
 
-void WorldsPoller::waits_long() {
+void WorldsPoller::look() {
   for (PolledWorld* world : worlds_) world->look();
-  is_over_ = clock_.now() - began_ >= kLongestWait;
+}
+
+void WorldsPoller::waits_long() {
+  look();
+  const Nanoseconds now = clock_.now();
+  if (waits_since_ == 0) waits_since_ = now;
+  is_over_ = now - waits_since_ >= kLongestWait;
 }
 
 ArrivalWord WorldsPoller::arrival_word() {

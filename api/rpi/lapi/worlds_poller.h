@@ -26,7 +26,7 @@ class Interruption final : public WakeSource {
   }
   bool is_raised() const { return raised_.load(std::memory_order_relaxed); }
   void clear() {
-    if (raised_.exchange(false)) bell_.silence();
+    if (is_raised() && raised_.exchange(false)) bell_.silence();
   }
 
   int descriptor() const override { return bell_.descriptor(); }
@@ -82,6 +82,7 @@ class WorldsPoller final : private PolledEngine, private WaitCondition {
   bool holds() override { return moved_ || is_over_ || interruption_.is_raised(); }
 
   bool step(Step which);
+  void look();
 
   const std::vector<PolledWorld*> worlds_;
   Interruption& interruption_;
@@ -89,9 +90,9 @@ class WorldsPoller final : private PolledEngine, private WaitCondition {
   bool has_thread_ = false;
   pthread_t thread_ = ContextLock::kNobody;  // once it has begun
   MonotonicClock clock_;
-  bool moved_ = false;    // something has, since progress() began
-  bool is_over_ = false;  // it has waited for long enough
-  Nanoseconds began_ = 0;
+  bool moved_ = false;           // something has, since progress() began
+  bool is_over_ = false;         // it has waited for long enough
+  Nanoseconds waits_since_ = 0;  // 0: not for long
   Poller poller_;
 };
 
