@@ -19,14 +19,14 @@ Envelope SendRequests::envelope_for(RequestState& send) {
   const _req& request = *send.request;
   const bool synchronous = request.rq_type == LAM_RQISSEND;
   const auto length = static_cast<std::size_t>(request.rq_packsize);
-  const bool stays = send.to->number == around_.world().self() && !synchronous;
+  const bool is_long = length > most_short_ && (synchronous || send.to->number != around_.world().self());
   Envelope envelope;
   envelope.sequence = send.to->next_out;
   envelope.context = request.rq_cid;
   envelope.tag = request.rq_tag;
   envelope.rank = request.rq_comm->c_group->g_myrank;
   envelope.number = request.rq_seq;
-  if (length > most_short_ && !stays) {
+  if (is_long) {
     envelope.kind = EnvelopeKind::long_message;
     envelope.address = reinterpret_cast<std::uintptr_t>(request.rq_packbuf);
     envelope.length = length;
