@@ -532,8 +532,8 @@ ENGINES = {
         [("(wanted.tag == MPI_ANY_TAG ? 1U : 0U)", "0U")]),
     "sleep_before_what_is_done": (
         "api/rpi/lapi/request_engine.cc", "a process sleeps although a request that is waited for has ended",
-        [("    if (request->rq_state == LAM_RQSDONE && is_waited_for(*request)) may_sleep = false;\n",
-          "    if (request->rq_state == LAM_RQSDONE && is_waited_for(*request)) may_sleep = may_sleep && true;\n")]),
+        [("      if (is_waited_for(*request)) may_sleep = false;\n",
+          "      if (is_waited_for(*request)) may_sleep = may_sleep && true;\n")]),
     "answer_to_nobody_taken": (
         "api/rpi/lapi/request_engine.cc", "an answer that nobody waits for is not refused",
         [("message.length == 0 && is_due ?", "message.length == 0 && (is_due || !is_last) ?")]),

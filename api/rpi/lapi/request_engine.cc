@@ -160,7 +160,10 @@ std::optional<bool> RequestEngine::prepare(MPI_Request first, bool block) {
   for (MPI_Request request = block ? first : first_new(first); request != nullptr; request = request->rq_next) {
     ++looked_at_;
     if (request->rq_state == LAM_RQSINIT && !around_.layer().start_request(request)) return std::nullopt;
-    if (request->rq_state == LAM_RQSDONE && is_waited_for(*request)) may_sleep = false;
+    if (request->rq_state == LAM_RQSDONE) {
+      if (is_waited_for(*request)) may_sleep = false;
+      continue;
+    }
     if (end_on_dead_communicator(request)) may_sleep = false;
     if (has_hope(*request)) last_seen_ = request;
     if (!receives_.is_hopeless(*request)) continue;
