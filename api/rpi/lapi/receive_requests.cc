@@ -383,7 +383,7 @@ void ReceiveRequests::answer(const Arrival& arrival, EnvelopeKind kind) {
   around_.world().send_message(arrival.from->number, encode(envelope, room), {}, {});
 }
 
-void ReceiveRequests::do_postponed() {
+void ReceiveRequests::do_all_postponed() {
   short_of_memory_ = false;
   while (Arrival* arrival = short_of_memory_ ? nullptr : postponed_.first()) {
     postponed_.remove(*arrival);

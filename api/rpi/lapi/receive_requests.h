@@ -53,7 +53,9 @@ class ReceiveRequests {
   // The same outside of calls, if the program's are held off meanwhile.
   void match_noted_outside();
   // What could not be done inside arriving().
-  void do_postponed();
+  void do_postponed() {
+    if (!postponed_.empty() || !stuck_.empty()) do_all_postponed();
+  }
 
   // Whether nothing is on its way: no data that come or are being read, no message without its predecessors.
   bool quiet() const { return moving_ == 0 && overtakers_ == 0 && postponed_.empty(); }
@@ -82,6 +84,7 @@ class ReceiveRequests {
   void drop(Arrival& arrival);
   void deliver(Arrival& arrival);
   void read(Arrival& arrival, std::size_t length);
+  void do_all_postponed();
   void postpone_for_memory(Arrival& arrival);
   void end(Arrival& arrival, Outcome outcome);
   void answer(const Arrival& arrival, EnvelopeKind kind);

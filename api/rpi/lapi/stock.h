@@ -1,5 +1,5 @@
-// Objects that come and go with every message: those that have ended are kept, up to a number, and are the next ones, so
-// that no memory is asked for.
+// Objects that come and go with every message: those that have ended are kept, up to a number, and are the next ones,
+// so that no memory is asked for.
 #pragma once
 
 #include <array>
@@ -22,7 +22,8 @@ class Stock {
   // It has ended.
   void give_back(std::unique_ptr<Object> object) {
     if (count_ == kMost) return;
-    *object = Object();
+    std::destroy_at(object.get());
+    std::construct_at(object.get());
     kept_[count_++] = std::move(object);
   }
 
