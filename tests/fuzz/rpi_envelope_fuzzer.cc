@@ -21,6 +21,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto encoded = encode(*envelope, room);
   OPENLAPI_CHECK(encoded.size() == size && std::memcmp(encoded.data(), data, size) == 0);
   OPENLAPI_CHECK(envelope->length <= INT32_MAX && envelope->address + envelope->length >= envelope->address);
-  OPENLAPI_CHECK(envelope->is_answer() || envelope->rank >= 0);
+  OPENLAPI_CHECK(envelope->rank >= 0 && envelope->rank <= kMostRank);
   return 0;
 }

@@ -198,7 +198,7 @@ class LamLapiTest(unittest.TestCase):
                 self.assertTrue(any(said), texts)
                 for rank, words in enumerate(said):
                     if words:
-                        self.assertEqual(words.groups(), (str(rank), "2", "1") if rank == 0 else (str(rank), "1", "2"))
+                        self.assertEqual(words.groups(), (str(rank), "3", "2") if rank == 0 else (str(rank), "2", "3"))
 
     def test_checkpoints_while_a_process_waits(self):
         program = self.lam.compile_program("lam_checkpoint.c")

@@ -30,10 +30,9 @@ namespace openlapi::rpi {
 
 namespace {
 
-constexpr std::uint32_t kInstance = 1;               // of the job's contexts: the only one
-constexpr std::uint64_t kHandler = 1;                // of all messages
-constexpr Nanoseconds kBetweenLooks = kSecond;       // at processes that may have ended
-constexpr std::size_t kReserve = 1 << 20;            // bytes, for the endpoint's first packets and more
+constexpr std::uint32_t kInstance = 1;          // of the job's contexts: the only one
+constexpr Nanoseconds kBetweenLooks = kSecond;  // at processes that may have ended
+constexpr std::size_t kReserve = 1 << 20;       // bytes, for the endpoint's first packets and more
 
 const char* read_variable(const char* name) { return std::getenv(name); }
 
@@ -111,9 +110,9 @@ class EndpointWorld final : public PolledWorld, public HandlerHost {
   std::vector<Peer> peers_by_rank_;
   std::size_t waiting_ = 0;  // operations of all peers
   std::size_t lost_untold_ = 0;
-  std::vector<Peer> unexpected_{};  // of whom the endpoint is still to be told
-  bool moved_ = false;              // something has, in this step
-  Nanoseconds looked_ = 0;          // at processes that may have ended
+  std::vector<Peer> unexpected_{};    // of whom the endpoint is still to be told
+  bool moved_ = false;                // something has, in this step
+  Nanoseconds looked_ = 0;            // at processes that may have ended
   const unsigned most_silent_looks_;  // a second or more apart; 0: any number
   std::uint64_t most_copied_ = 0;     // bytes of a message, its header included, that the endpoint copies at once
   PeerEnds ends_{};
@@ -231,11 +230,12 @@ void EndpointWorld::begin(Peer peer, const Operation& operation, const WhenDone&
 // What the endpoint copies before it returns is sent then.
 Submit EndpointWorld::submit(PeerLink& link, const SentMessage& message) {
   const bool is_copied = message.header.size() + message.data.size() <= most_copied_;
+  const std::span<const std::byte> rest = message.header.subspan(kFirstWord);
   const Submit submitted =
       endpoint_->active_message({.target = link.process.rank,
-                                 .handler = kHandler,
-                                 .user_header = message.header.data(),
-                                 .user_header_length = static_cast<std::uint32_t>(message.header.size()),
+                                 .handler = first_word_of(message.header),
+                                 .user_header = rest.data(),
+                                 .user_header_length = static_cast<std::uint32_t>(rest.size()),
                                  .data = message.data.data(),
                                  .length = message.data.size(),
                                  .target_counter = 0,
@@ -249,14 +249,13 @@ Submit EndpointWorld::submit(PeerLink& link, const SentMessage& message) {
 Submit EndpointWorld::submit(PeerLink& link, const Reading& reading) {
   Outstanding::Item* const item = link.outstanding.add(reading.when_here);
   if (item == nullptr) throw std::bad_alloc();
-  const Submit submitted =
-      endpoint_->get({.target = link.process.rank,
-                      .target_address = reading.remote,
-                      .buffer = reading.local.data(),
-                      .length = reading.local.size(),
-                      .target_counter = 0,
-                      .origin_counter = 0,
-                      .completion_handler = handler_of(Outstanding::ending(item))});
+  const Submit submitted = endpoint_->get({.target = link.process.rank,
+                                           .target_address = reading.remote,
+                                           .buffer = reading.local.data(),
+                                           .length = reading.local.size(),
+                                           .target_counter = 0,
+                                           .origin_counter = 0,
+                                           .completion_handler = handler_of(Outstanding::ending(item))});
   if (submitted != Submit::accepted) link.outstanding.forget(item);
   return submitted;
 }
@@ -382,8 +381,8 @@ HeaderVerdict EndpointWorld::run_header_handler(const ArrivedMessage& message) {
   if (link.is_lost) return {.delivery = Delivery::bury, .style = CompletionStyle::inline_local};
   const bool is_whole = message.one_packet_data != nullptr;
   Outstanding::Item* const item = is_whole ? nullptr : link.outstanding.add({});
-  const auto* const header = static_cast<const std::byte*>(message.user_header);
-  const IncomingMessage incoming{from, {header, message.user_header_length}, message.length};
+  const WholeHeader header(message);
+  const IncomingMessage incoming{from, header.bytes(), message.length};
   const Landing landing = is_whole || item != nullptr ? listener_.arriving(incoming) : Landing{.again = true};
   if (landing.again || link.shortage.has_begun()) link.shortage.note(landing.again, message.length, clock_.now());
   moved_ = moved_ || !landing.again;  // what waits for memory does not move

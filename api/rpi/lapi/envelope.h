@@ -2,17 +2,18 @@
 //
 //   0  version      8 bits    kEnvelopeVersion
 //   1  kind         8 bits    EnvelopeKind
-//   2  zero        16 bits
+//   2  rank        16 bits    of messages; 0 in others
 //   4  sequence    32 bits    of the messages between a pair of processes; 0 in answers
 //   and no more in `leaves`
 //   then, of messages                            then, of answers
 //   8  context     32 bits                        8  request  64 bits  which one is answered
 //  12  tag         32 bits
-//  16  rank        32 bits
-//  20  number      32 bits
-//  24  request     64 bits    of synchronous and long ones
-//  32  address     64 bits    of long ones
-//  40  length      64 bits    of long ones
+//  16  number      32 bits
+//  20  request     64 bits    of synchronous and long ones
+//  28  address     64 bits    of long ones
+//  36  length      64 bits    of long ones
+//
+// So that of a short message, with 8 bytes of data, all fits into one slot of shared memory (endpoint_world.cc).
 #pragma once
 
 #include <cstddef>
@@ -22,8 +23,9 @@
 
 namespace openlapi::rpi {
 
-inline constexpr std::uint8_t kEnvelopeVersion = 1;
-inline constexpr std::size_t kMostEnvelope = 48;
+inline constexpr std::uint8_t kEnvelopeVersion = 2;
+inline constexpr std::size_t kMostEnvelope = 44;
+inline constexpr std::int32_t kMostRank = UINT16_MAX;  // no group is larger
 
 enum class EnvelopeKind : std::uint8_t {
   short_message = 1,  // the data come with it
@@ -49,8 +51,8 @@ struct Envelope {
 
 // The part of `room` that the envelope takes. Members that its kind does not have are left out.
 std::span<const std::byte> encode(const Envelope& envelope, std::span<std::byte, kMostEnvelope> room);
-// Nothing: it is no envelope of this version, or says what none can: a negative rank, a wildcard as the tag, a length
-// that MPI cannot have.
+// Nothing: it is no envelope of this version, or says what none can: a wildcard as the tag, a length that MPI
+// cannot have.
 std::optional<Envelope> decode_envelope(std::span<const std::byte> header);
 
 }  // namespace openlapi::rpi

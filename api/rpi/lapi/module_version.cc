@@ -2,6 +2,6 @@
 
 namespace openlapi::rpi {
 
-const std::uint32_t kModuleVersion = 1;
+const std::uint32_t kModuleVersion = 2;
 
 }  // namespace openlapi::rpi

@@ -76,6 +76,7 @@ int RequestEngine::start(MPI_Request request) {
   RequestState& state = *request_state_of(request);
   some_handled_ = some_handled_ || request->rq_hdlr != nullptr;
   if (request->rq_rank != MPI_ANY_SOURCE && peer_state_of(request->rq_proc) == nullptr) return fail(ESRCH);
+  if (request->rq_comm->c_group->g_myrank > kMostRank) return fail(EOVERFLOW);
   try {
     receives_.withdraw(state);  // was cancelled before: what has come since meets it from now on only
     settle();
@@ -189,10 +190,7 @@ void RequestEngine::move(bool block) {
   }
 }
 
-// The MPI layer is told what has happened since its last call, before anything else happens in this one. Throws
-// std::bad_alloc; what is left is told in the next call then.
-void RequestEngine::settle() {
-  if (!is_unsettled()) return;
+void RequestEngine::settle_all() {
   around_.tell_news();
   receives_.match_noted();
   while (!losses_.empty()) {

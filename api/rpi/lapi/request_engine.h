@@ -83,7 +83,12 @@ class RequestEngine final : public WorldListener {
     const char* reason;
   };
 
-  void settle();
+  // The MPI layer is told what has happened since its last call, before anything else happens in this one. Throws
+  // std::bad_alloc; what is left is told in the next call then.
+  void settle() {
+    if (is_unsettled()) settle_all();
+  }
+  void settle_all();
   void lose(PeerState& peer, const char* reason);
   void leave(PeerState& peer);
   Landing refuse(PeerState& from, const char* why);

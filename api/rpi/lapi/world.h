@@ -61,7 +61,7 @@ class WorldListener {
 // arriving() calls no function of the World but has_left(); the functions of WhenDone may call all but progress().
 class World {
  public:
-  static constexpr std::size_t kMostHeader = 128;  // bytes of a message's header; a multiple of 4
+  static constexpr std::size_t kMostHeader = 128;  // bytes of a message's header; a multiple of 4, 4 at least
 
   virtual ~World() = default;
 

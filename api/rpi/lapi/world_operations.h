@@ -5,9 +5,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 #include "api/rpi/lapi/world.h"
+#include "dataplane/base/little_endian.h"
 #include "dataplane/host/handler_host.h"
 
 namespace openlapi::rpi {
@@ -25,7 +27,8 @@ struct Reading {
 
 // A message or reading for which there was no room yet.
 struct Waiting {
-  explicit Waiting(const SentMessage& from) : header_length(from.header.size()), message{{}, from.data, from.when_sent} {
+  explicit Waiting(const SentMessage& from)
+      : header_length(from.header.size()), message{{}, from.data, from.when_sent} {
     std::ranges::copy(from.header, header.begin());
   }
   explicit Waiting(const Reading& from) : reads(true), reading(from) {}
@@ -52,5 +55,29 @@ inline HandlerCall handler_of(const WhenDone& when_done) {
 inline void call(const HandlerCall& handler, Outcome outcome) {
   call(WhenDone{reinterpret_cast<void (*)(void*, Outcome)>(handler.function), handler.info}, outcome);
 }
+
+// All messages have one handler, so that its number can be the first word of the header: with it, what comes with 8
+// bytes of data fits into one slot of shared memory.
+inline constexpr std::size_t kFirstWord = sizeof(std::uint32_t);
+
+inline std::uint32_t first_word_of(std::span<const std::byte> header) {
+  return load_little<std::uint32_t>(header.data());
+}
+
+// Of a message that has come.
+class WholeHeader {
+ public:
+  explicit WholeHeader(const ArrivedMessage& message)
+      : length_(kFirstWord + std::min<std::size_t>(message.user_header_length, World::kMostHeader - kFirstWord)) {
+    store_little(bytes_.data(), static_cast<std::uint32_t>(message.handler));
+    std::memcpy(bytes_.data() + kFirstWord, message.user_header, length_ - kFirstWord);
+  }
+
+  std::span<const std::byte> bytes() const { return std::span(bytes_).first(length_); }
+
+ private:
+  const std::size_t length_;
+  std::array<std::byte, World::kMostHeader> bytes_;
+};
 
 }  // namespace openlapi::rpi

@@ -104,10 +104,10 @@ TEST(Meeting, TellsAllWhyThereIsNone) {
   EXPECT_EQ(
       error,
       "what process 2 says cannot be understood: it is of version 9 of the rpi module 'lapi', and this process has "
-      "version 1");
+      "version 2");
   EXPECT_EQ(others_error, error);
   ASSERT_TRUE(post.receive(0, 2, bytes));
-  EXPECT_EQ(bytes[4], std::byte{1});
+  EXPECT_EQ(bytes[4], std::byte{2});
 }
 
 TEST(MeetingMessage, IsOfOneVersion) {

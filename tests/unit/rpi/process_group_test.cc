@@ -138,7 +138,7 @@ TEST_F(LamTest, BothLearnTheVersionOfWhoCannotUnderstand) {
   EXPECT_FALSE(ProcessPair(places[0], places[1], places[0]).hear(list, error));
   EXPECT_EQ(error,
             "what a process says cannot be understood: it is of version 99 of the rpi module 'lapi', and this process "
-            "has version 1");
+            "has version 2");
   ASSERT_TRUE(other->has_message(0));
   ASSERT_TRUE(other->receive(0, heard, error)) << error;
   MeetingMessage message;
@@ -159,7 +159,7 @@ bool is_refused(const _gps& leader, const _gps& own) {
 
 constexpr const char* kOtherVersion =
     "what a process says cannot be understood: it is of version 99 of the rpi module 'lapi', and this process has "
-    "version 1";
+    "version 2";
 
 // All on nodes of their own, where nobody knows who has ended: two have another version, and start two of this one.
 TEST_F(LamTest, AllWhoStartProcessesOfAnotherVersionHearOfItAtOnce) {

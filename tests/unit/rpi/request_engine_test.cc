@@ -112,6 +112,16 @@ TEST_F(RequestEngineTest, WhatNoPeerSendsIsRefused) {
       << "once for a peer";
 }
 
+TEST_F(RequestEngineTest, NothingIsSentWithARankThatNoEnvelopeNames) {
+  group_.g_myrank = kMostRank;
+  EXPECT_TRUE(start(build(LAM_RQISEND, 1, 5, memory_, 1)));
+  ASSERT_EQ(world_.headers.size(), 1U);
+  EXPECT_EQ(world_.headers[0].rank, kMostRank);
+  ++group_.g_myrank;
+  EXPECT_FALSE(start(build(LAM_RQISEND, 1, 5, memory_, 1)));
+  EXPECT_EQ(world_.headers.size(), 1U);
+}
+
 TEST_F(RequestEngineTest, SaysWhyAPeerIsLost) {
   engine_.lost(1, "it has ended");
   EXPECT_EQ(told_, std::vector<std::string>{"is lost: it has ended"});

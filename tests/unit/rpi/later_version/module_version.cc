@@ -3,6 +3,6 @@
 
 namespace openlapi::rpi {
 
-const std::uint32_t kModuleVersion = 2;
+const std::uint32_t kModuleVersion = 3;
 
 }  // namespace openlapi::rpi
