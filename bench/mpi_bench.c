@@ -92,6 +92,7 @@ struct Flag {
   _Alignas(128) atomic_long sent;
 };
 static struct Flag* flags; /* by process */
+static long told;
 
 static void meet_neighbour(void) {
   if (flags != NULL) return;
@@ -108,24 +109,43 @@ static void meet_neighbour(void) {
   flags = shared;
 }
 
-static void copy_when_sent(long bytes, long turn) {
+static void tell_by_flag(long turn) { atomic_store_explicit(&flags[rank].sent, turn, memory_order_release); }
+
+static void await_flag(long turn) {
   while (atomic_load_explicit(&flags[1 - rank].sent, memory_order_acquire) < turn) continue;
+}
+
+static void copy_when_sent(long bytes, long turn) {
+  await_flag(turn);
   const struct iovec here = {memory, (size_t)bytes}, there = {neighbour.memory, (size_t)bytes};
   if (process_vm_readv(neighbour.process, &here, 1, &there, 1, 0) != bytes) give_up("process_vm_readv() fails");
 }
 
+/* Nothing but the flags: how far apart the cores of these processes are now. */
+static double bare_flag(long turns) {
+  meet_neighbour();
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double begin = now();
+  for (long turn = 0; turn < turns; ++turn) {
+    ++told;
+    if (rank == 0) tell_by_flag(told);
+    await_flag(told);
+    if (rank == 1) tell_by_flag(told);
+  }
+  return rank == 0 ? (now() - begin) / (double)(2 * turns) : 0;
+}
+
 /* The same without MPI: both say by a flag that there is something, and the other one copies it. */
 static double bare_copy(long bytes) {
-  static long sent;
   meet_neighbour();
   const long turns = turns_of(bytes);
   MPI_Barrier(MPI_COMM_WORLD);
   const double begin = now();
   for (long turn = 0; turn < turns; ++turn) {
-    ++sent;
-    if (rank == 0) atomic_store_explicit(&flags[0].sent, sent, memory_order_release);
-    copy_when_sent(bytes, sent);
-    if (rank == 1) atomic_store_explicit(&flags[1].sent, sent, memory_order_release);
+    ++told;
+    if (rank == 0) tell_by_flag(told);
+    copy_when_sent(bytes, told);
+    if (rank == 1) tell_by_flag(told);
   }
   return rank == 0 ? (now() - begin) / (double)(2 * turns) : 0;
 }
@@ -238,6 +258,7 @@ static const struct Measure {
   int times;
 } kMeasures[] = {{"half_round_trip", half_round_trip, kMostBytes, 30},
                  {"bare_copy", bare_copy, kMostBytes, 30},
+                 {"bare_flag", bare_flag, kMostMessages, 30},
                  {"rate", rate, 1024, 30},
                  {"unexpected", unexpected, kMostMessages, 3},
                  {"posted", posted, kMostMessages, 3},
