@@ -143,10 +143,21 @@ bool RequestEngine::fail_last_hopeless(MPI_Request first) {
   return some;
 }
 
-// LAM adds requests at the end of its list, and none leaves it that has not ended. What else it may have changed, the
-// death of a node and requests that it ends itself, is looked for now and then, and before this process sleeps.
+namespace {
+
+// Whether it is in LAM's list as long as it is not destroyed: it has not ended, or it serves once and is destroyed when
+// it leaves the list.
+bool stays(const _req& request) {
+  const bool serves_once = (request.rq_marks & (LAM_RQFDYNREQ | LAM_RQFPERSIST)) == LAM_RQFDYNREQ;
+  return has_hope(request) || (request.rq_state == LAM_RQSDONE && serves_once);
+}
+
+}  // namespace
+
+// LAM adds requests at the end of its list. What else it may have changed, the death of a node and requests that it
+// ends itself, is looked for now and then, and before this process sleeps.
 MPI_Request RequestEngine::first_new(MPI_Request first) {
-  const bool is_known = last_seen_ != nullptr && has_hope(*last_seen_) && !some_handled_ && !receives_.some_have_left();
+  const bool is_known = last_seen_ != nullptr && stays(*last_seen_) && !some_handled_ && !receives_.some_have_left();
   if (first == nullptr || !is_known || ++short_walks_ == kShortWalks) {
     short_walks_ = 0;
     return first;
@@ -161,12 +172,12 @@ std::optional<bool> RequestEngine::prepare(MPI_Request first, bool block) {
   for (MPI_Request request = block ? first : first_new(first); request != nullptr; request = request->rq_next) {
     ++looked_at_;
     if (request->rq_state == LAM_RQSINIT && !around_.layer().start_request(request)) return std::nullopt;
+    if (stays(*request)) last_seen_ = request;
     if (request->rq_state == LAM_RQSDONE) {
       if (is_waited_for(*request)) may_sleep = false;
       continue;
     }
     if (end_on_dead_communicator(request)) may_sleep = false;
-    if (has_hope(*request)) last_seen_ = request;
     if (!receives_.is_hopeless(*request)) continue;
     some_hopeless = true;
     if (request->rq_rank == MPI_ANY_SOURCE) continue;

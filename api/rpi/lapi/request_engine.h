@@ -108,7 +108,7 @@ class RequestEngine final : public WorldListener {
   std::vector<std::unique_ptr<PeerState>> peers_{};  // by number
   std::vector<Loss> losses_{};                       // outside the program's calls
   std::uint64_t refused_ = 0;
-  MPI_Request last_seen_ = nullptr;  // of the list at the last walk, of those that had not ended
+  MPI_Request last_seen_ = nullptr;  // of the list at the last walk, of those that stay in it
   bool some_handled_ = false;        // requests with handlers, which begin them anew in their place
   unsigned short_walks_ = 0;         // since all were looked at
   std::uint64_t looked_at_ = 0;

@@ -361,6 +361,26 @@ TEST_F(RequestEngineTest, PostingManyReceivesLooksAtEachOnce) {
   EXPECT_EQ(late.rq_state, LAM_RQSSTART) << "what is new was started";
 }
 
+// As MPI_Isend does. Those that serve once leave the list when they are destroyed; others may before.
+TEST_F(RequestEngineTest, MakingManySendsLooksAtEachOnce) {
+  constexpr int kMany = 1000;
+  _req* last = nullptr;
+  for (int n = 0; n < kMany; ++n) {
+    _req& request = build(LAM_RQISEND, 1, n, memory_, 1);
+    request.rq_marks = LAM_RQFDYNREQ;
+    EXPECT_TRUE(start(request));
+    EXPECT_EQ(request.rq_state, LAM_RQSDONE);
+    if (last != nullptr) last->rq_next = &request;
+    last = &request;
+    EXPECT_EQ(engine_.advance(&requests_.front(), false), 0);
+  }
+  EXPECT_LE(engine_.looked_at(), 2U * kMany);
+  last->rq_marks |= LAM_RQFPERSIST;
+  _req& only = build(LAM_RQIRECV, 1, kMany, memory_, 1);
+  EXPECT_EQ(engine_.advance(&only, false), 0);
+  EXPECT_EQ(only.rq_state, LAM_RQSSTART) << "the others are not in the list any more";
+}
+
 TEST_F(RequestEngineTest, WhatHasChangedIsToldBeforeAllAreLookedAt) {
   _req& request = receive(1, 5, memory_, 1);
   request.rq_flags |= LAM_RQFBLOCK;
