@@ -25,7 +25,7 @@ cp "$(dirname "$0")/../rows.json" "$2"
 
 
 class FakeLam:
-    """Prints for every measure the time of the path, in ns."""
+    """Prints for every measure the time of the path, in ns, and 50 for a bare flag."""
 
     def __init__(self, times):
         self.times, self.ran = times, []
@@ -35,7 +35,8 @@ class FakeLam:
 
     def mpirun(self, processes, program, *words, rpi):
         self.ran.append((rpi, processes, program, *words))
-        return "".join(f"{name} {number} {self.times[rpi]}\n" for name, number in zip(words[::2], words[1::2]))
+        rows = [f"{name} {number}" for name, number in zip(words[::2], words[1::2])]
+        return "".join(f"{row} {50 if row == COMPARE.FLAG else self.times[rpi]}\n" for row in rows)
 
     def run_lapi(self, processes, *words, variables):
         return subprocess.CompletedProcess([], 0, self.mpirun(processes, *words, rpi=variables[0]), "")
@@ -54,15 +55,24 @@ class Compare(unittest.TestCase):
             taken = COMPARE.measure(bench, options)
         there = ["LAPI_USE_SHM=only", "usysv", "LAPI_USE_SHM=no", "tcp"]
         self.assertEqual([run[0] for run in lam.ran], there + there[::-1])
-        self.assertEqual(lam.ran[0][1:], (2, "./mpi_bench", "unexpected", "1000", "unexpected", "10000"))
+        self.assertEqual(lam.ran[0][1:], (2, "./mpi_bench", "unexpected", "1000", "unexpected", "10000",
+                                          "bare_flag", "1000"))
         self.assertEqual(list(taken), [(row, path) for row in COMPARE.UNEXPECTED for path in COMPARE.MPI])
         self.assertEqual(taken["unexpected 1000", COMPARE.UDP], [900, 900])
+        self.assertEqual(list(bench.flags), [(row, path) for path in COMPARE.MPI for row in COMPARE.UNEXPECTED])
+        self.assertEqual(bench.flags["unexpected 1000", COMPARE.UDP], [50, 50])
+
+    def test_what_a_flag_took_stands_beside_a_time(self):
+        taken, flags = {(COMPARE.B8, SHM): [300, 500, 400]}, {(COMPARE.B8, SHM): [40, 240, 60]}
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            COMPARE.report(taken, flags, [])
+        self.assertRegex(out.getvalue(), r"8 B, half round trip +lapi, shared memory +0.300 +0.400  0.040 to 0.240\n")
 
     def test_a_bare_copy_is_no_message(self):
         lam = FakeLam({"usysv": 400})
         taken = COMPARE.Bench(pathlib.Path("build"), lam).take((COMPARE.MIB,), COMPARE.COPY)
         self.assertEqual(taken, {(COMPARE.MIB, COMPARE.COPY): 400})
-        self.assertEqual(lam.ran, [("usysv", 2, "./mpi_bench", "bare_copy", "1048576")])
+        self.assertEqual(lam.ran, [("usysv", 2, "./mpi_bench", "bare_copy", "1048576", "bare_flag", "1000")])
 
     def test_the_active_message_and_its_floor_are_lapi_perfs(self):
         with tempfile.TemporaryDirectory() as folder:
