@@ -530,6 +530,13 @@ ENGINES = {
     "wildcard_overlooked": (
         "api/rpi/lapi/matching.cc", "a receive with any tag is not looked for",
         [("(wanted.tag == MPI_ANY_TAG ? 1U : 0U)", "0U")]),
+    "only_receive_takes_all": (
+        "api/rpi/lapi/matching.cc", "where all receives ask for the same, they get what they did not ask for",
+        [("recent_->first.takes(message) ? recent_->second.first() : nullptr", "recent_->second.first()")]),
+    "new_behind_what_has_left": (
+        "api/rpi/lapi/request_engine.cc", "what is new is looked for behind a persistent request that has left the list",
+        [("  return has_hope(request) || (request.rq_state == LAM_RQSDONE && serves_once);\n",
+          "  return has_hope(request) || request.rq_state == LAM_RQSDONE || serves_once;\n")]),
     "sleep_before_what_is_done": (
         "api/rpi/lapi/request_engine.cc", "a process sleeps although a request that is waited for has ended",
         [("      if (is_waited_for(*request)) may_sleep = false;\n",
