@@ -18,7 +18,7 @@
 #include <memory>
 #include <string>
 
-#include "nic/verbs/memory_changes.h"
+#include "dataplane/base/memory_changes.h"
 #include "nic/verbs/memory_kind.h"
 
 namespace openlapi::verbs {

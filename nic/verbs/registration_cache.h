@@ -16,7 +16,7 @@
 #include <optional>
 #include <vector>
 
-#include "nic/verbs/memory_changes.h"
+#include "dataplane/base/memory_changes.h"
 #include "nic/verbs/memory_monitor.h"
 
 namespace openlapi::verbs {

@@ -141,7 +141,7 @@ ONLY_IN = [
                                      "control/job/pmix/",
                                      "control/client/", "control/daemon/adapters/", "api/arguments/argument_checks.cc", "bench/", "tests/"]),
     (r"thread|mutex|shared_mutex|condition_variable|future|semaphore|latch|barrier|stop_token|pthread\.h|threads\.h",
-     "threads", ["dataplane/poller/", "dataplane/base/cancellation.h", "nic/verbs/memory_monitor.cc", "shm/direct/",
+     "threads", ["dataplane/poller/", "dataplane/base/adapter_memory", "dataplane/base/cancellation.h", "nic/verbs/memory_monitor.cc", "shm/direct/",
                  "dataplane/base/slow_call", "nic/dpdk/dpdk_environment", "api/", "control/", "bench/", "samples/", "tests/"]),
     (r"(gtest|gmock)/.*", "the test framework", ["tests/"]),
     (r"benchmark/.*", "the benchmark framework", ["bench/", "tests/"]),

@@ -1,4 +1,4 @@
-#include "nic/verbs/memory_changes.h"
+#include "dataplane/base/memory_changes.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace openlapi::verbs {
+namespace openlapi {
 namespace {
 
 using Ranges = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
@@ -109,4 +109,4 @@ TEST(MemoryChanges, NothingIsMissedOrTornBetweenTwoThreads) {
 }
 
 }  // namespace
-}  // namespace openlapi::verbs
+}  // namespace openlapi

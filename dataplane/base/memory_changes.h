@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace openlapi::verbs {
+namespace openlapi {
 
 class MemoryChanges {
  public:
@@ -37,8 +37,8 @@ class MemoryChanges {
    public:
     explicit Reader(const MemoryChanges& changes) : changes_(&changes), next_(changes.written_.load()) {}
 
-    // Whether take() may have something to report; a single load.
-    bool behind() const { return changes_->begun_.load(std::memory_order_acquire) != round_; }
+    // Whether take() may have something to report; a single load, in one order with what others store.
+    bool behind() const { return changes_->begun_.load() != round_; }
 
     // Calls `changed(begin, end, gone)` for every change made before this call; begin 0 and end UINT64_MAX mean that
     // anything may have changed (and then nothing is certainly gone). `wait()` is called repeatedly while a round is
@@ -78,4 +78,4 @@ class MemoryChanges {
   std::array<Change, kKept> changes_;
 };
 
-}  // namespace openlapi::verbs
+}  // namespace openlapi
