@@ -11,6 +11,7 @@
 #include "api/wiring/network_agreement.h"
 #include "api/wiring/networks.h"
 #include "api/wiring/trace.h"
+#include "dataplane/base/adapter_memory.h"
 
 namespace openlapi {
 
@@ -120,6 +121,7 @@ ModuleRequest UserSpace::module_request() const {
   request.local_number = static_cast<std::uint32_t>(self - local.begin());
   request.local_tasks = static_cast<std::uint32_t>(local.size());
   request.tell = info_level() >= kLevelWarning;
+  request.adapter_memory = &AdapterMemory::of_process();
   return request;
 }
 

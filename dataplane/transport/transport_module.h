@@ -16,8 +16,10 @@
 
 namespace openlapi {
 
+class AdapterMemory;
+
 // Increased with every change of this file or of the declarations in transport.h.
-inline constexpr std::uint32_t kTransportModuleVersion = 14;
+inline constexpr std::uint32_t kTransportModuleVersion = 15;
 
 // A device that the module found on this machine: for people, and for the choice among several.
 struct ModuleDevice {
@@ -39,7 +41,7 @@ struct ModuleDevice {
 struct ModuleRequest {
   std::string device;             // as the user named it, in the module's own syntax; empty: any
   std::uint32_t packet_size = 0;  // bytes at most; 0: the module chooses
-  std::uint32_t instance = 1;  // of the context in its task, 1 to 16
+  std::uint32_t instance = 1;     // of the context in its task, 1 to 16
   std::uint32_t task = 0;
   std::uint32_t tasks = 1;
   std::uint32_t local_number = 0;  // this task's number among those of its node, 0 to local_tasks - 1
@@ -49,6 +51,7 @@ struct ModuleRequest {
   bool link_status = false;
   bool tell = false;  // on standard error, what fails later (MP_INFOLEVEL 1 and above)
   std::map<std::string, std::string, std::less<>> variables{};  // what those of modules say that are set (nic/modules)
+  AdapterMemory* adapter_memory = nullptr;                      // the process's; null: the module has its own
 
   std::string variable(std::string_view name) const {
     const auto found = variables.find(name);

@@ -240,8 +240,24 @@ void BulkReads::piece_done(Read& read, bool good) {
   remove_if_stopped(connection);
 }
 
+// A fork moves memory while the adapter writes there, to pages that nobody looks at any more: all of it is read again.
+bool BulkReads::read_again(Read& read) {
+  cache_.settle();
+  if (!read.entry->moved) return false;
+  RegistrationCache::Entry* const entry =
+      cache_.acquire_current(reinterpret_cast<void*>(static_cast<std::uintptr_t>(read.local_address)),
+                             static_cast<std::size_t>(read.length), true);
+  read.failed = entry == nullptr;
+  if (read.failed) return false;
+  cache_.release(*std::exchange(read.entry, entry));
+  read.begun = 0;
+  read.connection->waiting.push_back(static_cast<std::uint32_t>(&read - reads_.data()));
+  return true;
+}
+
 // The adapter has nothing of it any more.
 void BulkReads::end(Read& read) {
+  if (!read.failed && read_again(read)) return;
   Connection& connection = *read.connection;
   --connection.reads;
   connection.posted -= read.pieces;

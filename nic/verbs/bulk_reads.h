@@ -154,6 +154,7 @@ class BulkReads final : public BulkMemory {
   bool post_piece(Connection& connection, std::uint32_t number);
   void piece_done(Read& read, bool good);
   void end(Read& read);
+  bool read_again(Read& read);
   void poll();
 
   // bulk_read_connections.cc

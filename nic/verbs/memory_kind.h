@@ -11,14 +11,18 @@
 //   when the process forks, and the fork fails if none is free then. How many will be nobody can tell beforehand.
 // - Not shared memory (shm_open, memfd_create, shmget, MAP_SHARED): another process, or this one through a descriptor
 //   or another mapping, can truncate it or punch holes (MADV_REMOVE, fallocate), without an event here. The adapter
-//   would go on with pages that are not part of it any more.
+//   would go on with pages that are not part of it any more. But for what neighbours reach directly (shm/direct/):
+//   nobody does so to its file, and whoever has moved the memory there tells of its changes (AdapterMemory). What was
+//   taken back is private memory of that file, of which the kernel tells as of the program's variables.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "dataplane/base/adapter_memory.h"
 #include "dataplane/base/process_maps.h"
 
 namespace openlapi::verbs {
@@ -47,23 +51,29 @@ bool is_watchable(const Mapping& mapping, const FileIdentity& program);
 // whole range.
 class WatchableMemoryScan {
  public:
-  WatchableMemoryScan(std::uint64_t begin, std::uint64_t end, const FileIdentity& program)
-      : next_(begin), end_(end), program_(program) {}
+  // `memory` knows what is followed by others.
+  WatchableMemoryScan(std::uint64_t begin, std::uint64_t end, const FileIdentity& program, AdapterMemory& memory)
+      : next_(begin), end_(end), program_(program), memory_(memory) {}
 
   void take(const Mapping& mapping);
 
   bool covered() const { return next_ >= end_ && !refused_; }
   bool over() const { return next_ >= end_ || refused_; }
+  // What has to be watched so that all is told, in order.
+  const std::vector<PageRange>& unfollowed() const { return unfollowed_; }
 
  private:
+  void add_unfollowed(const PageRange& part);
+
   std::uint64_t next_;  // everything in the range before it is watchable
   std::uint64_t end_;
   FileIdentity program_;
+  AdapterMemory& memory_;
+  std::vector<PageRange> unfollowed_;
   bool refused_ = false;
 };
 
-// False: changes of some of it cannot be told, or it is not to be kept. Takes as long as reading the list: tens of
-// microseconds or more.
-bool watchable_memory(const PageRange& range, const FileIdentity& program);
+// Reads the list, which takes tens of microseconds or more.
+WatchableMemoryScan scan_memory(const PageRange& range, const FileIdentity& program, AdapterMemory& memory);
 
 }  // namespace openlapi::verbs

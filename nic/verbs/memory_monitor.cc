@@ -17,7 +17,9 @@
 #include <new>
 #include <system_error>
 #include <thread>
+#include <vector>
 
+#include "dataplane/base/adapter_memory.h"
 #include "dataplane/base/cancellation.h"
 #include "dataplane/base/signals_off.h"
 #include "nic/verbs/memory_kind.h"
@@ -42,7 +44,7 @@ bool agree_on_features(int events) {
   return false;
 }
 
-class UserfaultMonitor final : public MemoryMonitor {
+class UserfaultMonitor final : public MemoryMonitor, private AdapterMemory::Watcher {
  public:
   ~UserfaultMonitor() override;
 
@@ -55,10 +57,12 @@ class UserfaultMonitor final : public MemoryMonitor {
   bool settled() override;
 
  private:
+  void hand_over(std::uint64_t begin, std::uint64_t end) override;
   bool register_pages(std::uint64_t begin, std::uint64_t end);
-  bool try_pages(const PageRange& range);
+  bool try_pages(const PageRange& range, const std::vector<PageRange>& parts);
   void release_around(const PageRange& range);
   void release_unused(const PageRange& range);
+  void release(std::uint64_t begin, std::uint64_t end);
   void take_changes();
   void run();
   void note(const uffd_msg& event);
@@ -70,13 +74,16 @@ class UserfaultMonitor final : public MemoryMonitor {
   void* own_page_ = MAP_FAILED;  // watched, never changed: what settled() asks about
   std::size_t page_ = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   std::thread reader_;
+  AdapterMemory& memory_ = AdapterMemory::of_process();
   const FileIdentity program_ = program_file();
   std::mutex mutex_;  // of what follows; the reader never takes it
   WatchedRanges watched_;
   MemoryChanges::Reader own_changes_{changes_};
+  MemoryChanges::Reader moves_{memory_.changes()};
 };
 
 UserfaultMonitor::~UserfaultMonitor() {
+  if (getpid() == owner_) memory_.end(*this);
   if (reader_.joinable() && getpid() == owner_) {
     const std::uint64_t one = 1;
     if (write(stop_, &one, sizeof one) == sizeof one) reader_.join();
@@ -112,7 +119,9 @@ bool UserfaultMonitor::start(std::string& reason) {
   } catch (const std::system_error& error) {
     errno = error.code().value();
   }
-  return reader_.joinable() || refuse("no thread to read events");
+  if (!reader_.joinable()) return refuse("no thread to read events");
+  memory_.begin(*this);
+  return true;
 }
 
 bool UserfaultMonitor::register_pages(std::uint64_t begin, std::uint64_t end) {
@@ -131,23 +140,36 @@ PageRange UserfaultMonitor::watch(std::uint64_t begin, std::uint64_t end) {
   try {
     take_changes();
     const PageRange range{begin, end};
-    return watchable_memory(range, program_) && try_pages(range) ? range : PageRange{};
+    const WatchableMemoryScan scan = scan_memory(range, program_, memory_);
+    return scan.covered() && try_pages(range, scan.unfollowed()) ? range : PageRange{};
   } catch (const std::bad_alloc&) {
     return {};
   }
 }
 
-// Recorded before it is registered, since there may be no memory for the record.
-bool UserfaultMonitor::try_pages(const PageRange& range) {
+// Recorded before it is registered, since there may be no memory for the record. Of what others follow it is recorded
+// that it is not here. What they take over meanwhile is refused (EBUSY), or told of.
+bool UserfaultMonitor::try_pages(const PageRange& range, const std::vector<PageRange>& parts) {
   watched_.add(range.begin, range.end);
-  if (register_pages(range.begin, range.end)) {
-    watched_.arrive(range.begin, range.end);
-    return true;
+  try {
+    for (const PageRange& part : parts) watched_.divide(part.begin, part.end);
+  } catch (const std::bad_alloc&) {
+    watched_.remove(range.begin, range.end, [](std::uint64_t, std::uint64_t) {});
+    return false;
   }
-  const bool midway = errno == ENOMEM;  // too many mappings; other refusals come before the kernel begins
-  watched_.remove(range.begin, range.end, [](std::uint64_t, std::uint64_t) {});
-  if (midway) release_around(range);
-  return false;
+  bool begun = false;
+  for (const PageRange& part : parts) {
+    if (register_pages(part.begin, part.end)) {
+      watched_.arrive(part.begin, part.end);
+      begun = true;
+      continue;
+    }
+    begun = begun || errno == ENOMEM;  // too many mappings; other refusals come before the kernel begins
+    watched_.remove(range.begin, range.end, [](std::uint64_t, std::uint64_t) {});
+    if (begun) release_around(range);
+    return false;
+  }
+  return true;
 }
 
 // The descriptor of a forked child would stop the watch in its parent. Destructors call this: where there is no memory
@@ -171,6 +193,7 @@ void UserfaultMonitor::unwatch(const PageRange& range) noexcept {
 // divided, and mremap() moves only whole ones. Memory that has moved to addresses that nobody uses stays watched, in
 // one mapping, until it is unmapped.
 void UserfaultMonitor::release_around(const PageRange& range) {
+  const AdapterMemory::Still still(memory_);  // nobody protects some of it in between, to move it
   const bool known = each_mapping([&](const Mapping& mapping) {
     if (mapping.begin >= range.end) return false;
     if (mapping.end > range.begin && is_watchable(mapping, program_)) release_unused({mapping.begin, mapping.end});
@@ -185,26 +208,32 @@ void UserfaultMonitor::release_around(const PageRange& range) {
 // is watched by others, and which changes nothing of what is ours. What is left is the time between the two calls: in
 // it one thread must unmap this memory, and another map some there and watch it.
 void UserfaultMonitor::release_unused(const PageRange& range) {
-  watched_.each_unused(range.begin, range.end, [&](std::uint64_t from, std::uint64_t to) {
-    if (!register_pages(from, to) && errno != ENOMEM) return;
-    uffdio_range pages{.start = from, .len = to - from};
-    ioctl(events_, UFFDIO_UNREGISTER, &pages);
-  });
+  watched_.each_unused(range.begin, range.end, [&](std::uint64_t from, std::uint64_t to) { release(from, to); });
 }
 
+void UserfaultMonitor::release(std::uint64_t begin, std::uint64_t end) {
+  if (!register_pages(begin, end) && errno != ENOMEM) return;
+  uffdio_range pages{.start = begin, .len = end - begin};
+  ioctl(events_, UFFDIO_UNREGISTER, &pages);
+}
+
+// Its users learn from the log that it is gone.
+void UserfaultMonitor::hand_over(std::uint64_t begin, std::uint64_t end) { release(begin, end); }
+
 void UserfaultMonitor::take_changes() {
-  if (!own_changes_.behind()) return;
-  own_changes_.take([] { sched_yield(); },
-                    [&](std::uint64_t begin, std::uint64_t end, bool gone) {
-                      if (gone) watched_.lose(begin, end);
-                    });
+  const auto wait = [] { sched_yield(); };
+  const auto changed = [&](std::uint64_t begin, std::uint64_t end, bool gone) {
+    if (gone) watched_.lose(begin, end);
+  };
+  if (own_changes_.behind()) own_changes_.take(wait, changed);
+  if (moves_.behind()) moves_.take(wait, changed);
 }
 
 // To make a page writable that always was changes nothing, but the kernel refuses it while watched memory is changing.
 bool UserfaultMonitor::settled() {
   uffdio_writeprotect request{};
   request.range = {.start = reinterpret_cast<std::uintptr_t>(own_page_), .len = page_};
-  return ioctl(events_, UFFDIO_WRITEPROTECT, &request) == 0 || errno != EAGAIN;
+  return (ioctl(events_, UFFDIO_WRITEPROTECT, &request) == 0 || errno != EAGAIN) && memory_.settled();
 }
 
 // Must neither allocate, nor free, nor take a lock: threads that do wait for it.

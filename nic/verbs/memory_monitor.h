@@ -12,6 +12,8 @@
 // calls into watched memory work. An ordinary user may have such a descriptor since Linux 5.11; seccomp filters in
 // containers may forbid it. The program's variables with values (.data) can be watched since 6.7; those without (.bss)
 // and transparent huge pages are as ordinary memory.
+// Memory that neighbours reach directly (shm/direct/) has another owner of its events, who tells of them in another log
+// (AdapterMemory); what is moved there is handed over.
 #pragma once
 
 #include <cstdint>
@@ -30,16 +32,17 @@ class MemoryMonitor {
   virtual const MemoryChanges& changes() const = 0;
 
   // From now on changes() reports what happens to these pages, and to others of what is returned, as long as they are
-  // mapped and until unwatch() of it. Empty: not possible (kinds of memory of which the kernel does not tell all,
-  // memory_kind.h; memory that another library watches; memory that is not mapped).
+  // mapped and until unwatch() of it; of what others follow AdapterMemory::changes() does. Empty: not possible (kinds
+  // of memory of which the kernel does not tell all, memory_kind.h; memory that another library watches; memory that is
+  // not mapped).
   virtual PageRange watch(std::uint64_t begin, std::uint64_t end) = 0;
 
   // Once for each watch(). Where nobody else watches this memory, and it was not unmapped meanwhile, the kernel makes
   // its mapping one with its neighbours again.
   virtual void unwatch(const PageRange& range) noexcept = 0;
 
-  // False: another thread is changing watched memory, or has just done so, and changes() may not report it yet. One
-  // system call.
+  // False: another thread is changing watched memory, or has just done so, and it may not have been told yet. One
+  // system call, or some where neighbours reach memory directly.
   virtual bool settled() = 0;
 };
 

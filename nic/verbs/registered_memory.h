@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "dataplane/base/adapter_memory.h"
 #include "nic/verbs/verbs_objects.h"
 
 namespace openlapi::verbs {
@@ -27,6 +28,7 @@ class RegisteredMemory {
   std::byte* data_ = nullptr;  // page-aligned
   std::size_t bytes_ = 0;
   MemoryRegion region_;
+  AdapterMemory::Pinned pinned_;
 };
 
 }  // namespace openlapi::verbs

@@ -20,7 +20,7 @@ RegistrationCache::RegistrationCache(Registrar& registrar, MemoryMonitor* monito
 // Who still uses an entry loses the adapter as well.
 RegistrationCache::~RegistrationCache() {
   for (Entry& entry : all_) {
-    if (!entry.on_demand && (entry.listed || entry.uses != 0)) registrar_.remove(entry.region);
+    if (!entry.on_demand && (entry.listed || entry.uses != 0)) deregister(entry);
     if (entry.listed) monitor_->unwatch(entry.watched);
   }
 }
@@ -33,7 +33,7 @@ RegistrationCache::Entry* RegistrationCache::acquire(const void* address, std::s
   const std::uint64_t end = (start + length + page_ - 1) & ~(page_ - 1);
   if (Entry* const found = lookup(begin, end, writable)) [[likely]] {
     ++counters_.hits;
-    ++found->uses;
+    if (found->uses++ == 0) found->pinned.use();
     found->last_use = ++uses_;
     return found;
   }
@@ -48,8 +48,8 @@ RegistrationCache::Entry* RegistrationCache::acquire_current(const void* address
     if (entry == nullptr) return nullptr;
     if (entry->listed) {
       while (!monitor_->settled()) sched_yield();
-      settle();
     }
+    settle();
     if (!entry->changed) return entry;
     release(*entry);
   }
@@ -58,7 +58,7 @@ RegistrationCache::Entry* RegistrationCache::acquire_current(const void* address
 
 void RegistrationCache::release(Entry& entry) {
   OPENLAPI_CHECK(entry.uses != 0);
-  --entry.uses;
+  if (--entry.uses == 0) entry.pinned.rest();
   drop_if_unused(entry);
   while (bytes_ > limits_.bytes || entries_ > limits_.entries) {
     if (evict_one() == 0) break;
@@ -109,6 +109,7 @@ RegistrationCache::Entry* RegistrationCache::make(std::uint64_t begin, std::uint
     ++counters_.refused;
     return nullptr;
   }
+  entry.pinned.begin(begin, end);
   ++entries_;
   bytes_ += end - begin;
   entry.uses = 1;
@@ -160,7 +161,7 @@ RegistrationCache::Entry& RegistrationCache::new_entry() {
   }
   Entry& entry = all_[free_.back()];
   free_.pop_back();
-  entry.changed = false;
+  entry.changed = entry.moved = false;
   entry.on_demand = false;
   ++entry.generation;
   return entry;
@@ -193,9 +194,14 @@ void RegistrationCache::drop_if_unused(Entry& entry) {
   if (entry.listed || entry.uses != 0) return;
   free_.push_back(entry.number);
   if (entry.on_demand) return;
-  registrar_.remove(entry.region);
+  deregister(entry);
   bytes_ -= entry.end - entry.begin;
   --entries_;
+}
+
+void RegistrationCache::deregister(Entry& entry) {
+  entry.pinned.end();
+  registrar_.remove(entry.region);
 }
 
 // The least recently used entry that is idle leaves. Returns its bytes; 0: there is none.
@@ -211,7 +217,20 @@ std::uint64_t RegistrationCache::evict_one() {
 }
 
 void RegistrationCache::take_changes() {
-  reader_->take([] { sched_yield(); }, [&](std::uint64_t begin, std::uint64_t end, bool) { invalidate(begin, end); });
+  const auto wait = [] { sched_yield(); };
+  if (reader_) reader_->take(wait, [&](std::uint64_t begin, std::uint64_t end, bool) { invalidate(begin, end); });
+  moves_.take(wait, [&](std::uint64_t begin, std::uint64_t end, bool) {
+    mark_moved(begin, end);
+    invalidate(begin, end);
+  });
+}
+
+// Also what is not listed. Adapters that page on demand are told by the kernel.
+void RegistrationCache::mark_moved(std::uint64_t begin, std::uint64_t end) {
+  for (Entry& entry : all_) {
+    if (entry.uses == 0 || entry.on_demand || entry.end <= begin || entry.begin >= end) continue;
+    entry.changed = entry.moved = true;
+  }
 }
 
 void RegistrationCache::invalidate(std::uint64_t begin, std::uint64_t end) {

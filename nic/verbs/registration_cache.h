@@ -7,7 +7,8 @@
 // when it is neither listed nor in use. When there are too many entries or bytes, the least recently used ones go;
 // those in use may exceed the limit. Where the adapter has a region of all memory, that serves for what cannot be kept,
 // or not be registered for want of room. An entry is listed only if a monitor watches its memory, and as long as it
-// does; without a monitor nothing is kept beyond its use. Not thread-safe: belongs to one transport.
+// does; without a monitor nothing is kept beyond its use. Memory of entries in use stays where it is (AdapterMemory),
+// unless it must go at once (fork). Not thread-safe: belongs to one transport.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +17,7 @@
 #include <optional>
 #include <vector>
 
+#include "dataplane/base/adapter_memory.h"
 #include "dataplane/base/memory_changes.h"
 #include "nic/verbs/memory_monitor.h"
 
@@ -67,10 +69,12 @@ class RegistrationCache {
     bool on_demand = false;        // its region is that of all memory
     bool listed = false;           // can be found
     bool changed = false;          // the process changed the memory
+    bool moved = false;            // while in use, to other pages: what the adapter has written may be lost
     std::uint32_t uses = 0;        // 0 and not listed: there is no registration
     std::uint32_t number = 0;      // its index in the table
     std::uint32_t generation = 0;  // distinguishes entries that have used the same index
     std::uint64_t last_use = 0;    // counts uses of all entries
+    AdapterMemory::Pinned pinned;  // unless on demand
   };
 
   // `monitor` may be null. Both outlive the cache.
@@ -92,7 +96,7 @@ class RegistrationCache {
 
   // Deregisters memory that was changed meanwhile, if any.
   void settle() {
-    if (reader_ && reader_->behind()) take_changes();
+    if ((reader_ && reader_->behind()) || moves_.behind()) take_changes();
   }
 
   Entry* find(std::uint32_t number, std::uint32_t generation);  // one that is in use; null: none
@@ -115,7 +119,9 @@ class RegistrationCache {
   void list(Entry& entry);
   void unlist(Entry& entry);
   void invalidate(std::uint64_t begin, std::uint64_t end);
+  void mark_moved(std::uint64_t begin, std::uint64_t end);
   void drop_if_unused(Entry& entry);
+  void deregister(Entry& entry);
   std::uint64_t evict_one();
   void take_changes();
   std::size_t first_place_after(std::uint64_t address) const;
@@ -123,6 +129,7 @@ class RegistrationCache {
   Registrar& registrar_;
   MemoryMonitor* monitor_;
   std::optional<MemoryChanges::Reader> reader_;  // of the monitor
+  MemoryChanges::Reader moves_{AdapterMemory::of_process().changes()};
   Limits limits_;
   std::uint64_t page_;
   std::deque<Entry> all_;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "dataplane/base/adapter_memory.h"
 #include "dataplane/base/whole_number.h"
 #include "nic/modules/verbs_announcement.h"
 #include "nic/verbs/verbs_transport.h"
@@ -126,6 +127,7 @@ ModuleTransport VerbsModule::open(const ModuleRequest& request) {
   ModuleTransport result;
   VerbsConfig config;
   if (!configure(request, config, result.reason)) return result;
+  if (request.adapter_memory != nullptr) AdapterMemory::share(*request.adapter_memory);
   VerbsSetupError error;
   auto transport = open_verbs_transport(config, error);
   if (transport == nullptr) {

@@ -13,7 +13,13 @@ class WatchedRanges {
   // One more user, of what is not there before arrive().
   void add(std::uint64_t begin, std::uint64_t end);
 
-  // What was added is watched now.
+  // A part of what was added is about to be watched by itself.
+  void divide(std::uint64_t begin, std::uint64_t end) {
+    cut_at(begin);
+    cut_at(end);
+  }
+
+  // What was added, or such a part, is watched now.
   void arrive(std::uint64_t begin, std::uint64_t end);
 
   // The process has unmapped what was there. Its users remain.

@@ -9,9 +9,12 @@ void AddressTable::publish(std::uint32_t number) {
   entry.end.store(ranges_[number].end, std::memory_order_release);
 }
 
-bool AddressTable::has(std::uint64_t address) const {
+bool AddressTable::has(std::uint64_t address) const { return has_all(address, address + 1); }
+
+bool AddressTable::has_all(std::uint64_t begin, std::uint64_t end) const {
   for (std::uint32_t number = 0; number < count_; ++number) {
-    if (address >= ranges_[number].begin && address < ranges_[number].end) return true;
+    const OpenRange& range = ranges_[number];
+    if (begin >= range.begin && begin < range.end) return range.end >= end || has_all(range.end, end);
   }
   return false;
 }

@@ -35,6 +35,8 @@ class AddressTable {
 
   // With the lock.
   bool has(std::uint64_t address) const;
+  // Whether all of it is open.
+  bool has_all(std::uint64_t begin, std::uint64_t end) const;
   std::uint32_t size() const { return count_; }
   // Whether a range that continues no other one can be added.
   bool has_room() const { return count_ < kMostEntries; }

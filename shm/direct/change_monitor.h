@@ -1,9 +1,11 @@
 // Takes out of the table what the program unmaps or moves. The kernel keeps the thread that does so waiting until its
-// event has been read; the gate is shut before that, so that what the thread does next finds no accessor that begins.
+// event has been read; the gate is shut before that, so that what the thread does next finds no accessor that begins,
+// and whoever has the memory registered waits until it is told (AdapterMemory).
 #pragma once
 
 #include <string>
 
+#include "dataplane/base/adapter_memory.h"
 #include "shm/direct/address_table.h"
 #include "shm/direct/direct_file.h"
 #include "shm/direct/gate.h"
@@ -31,11 +33,12 @@ class ChangeMonitor {
  private:
   void run();
   void read_events();
-  void take(const uffd_msg& event);
+  void take(const uffd_msg& event, AdapterMemory::Change& change);
 
   const DirectFile& file_;
   AddressTable& table_;
   Gate& gate_;
+  AdapterMemory& adapters_ = AdapterMemory::of_process();
   Userfault events_;
   FileDescriptor stop_;
   PrivateThread thread_;

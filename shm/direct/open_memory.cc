@@ -114,9 +114,19 @@ bool OpenMemory::start_threads(std::string& reason) {
   }
   if (!plan_.promotes) return true;
   if (!promoter_.start(reason) || !monitor_.start(stack_of(own_, 0), reason)) return false;
-  if (thread_.start(stack_of(own_, 1), "lapi-promotion", body, this)) return true;
-  reason = std::string("no thread to promote memory: ") + std::strerror(errno);
-  return false;
+  if (!thread_.start(stack_of(own_, 1), "lapi-promotion", body, this)) {
+    reason = std::string("no thread to promote memory: ") + std::strerror(errno);
+    return false;
+  }
+  adapters_.begin(*this);
+  return true;
+}
+
+// No events tell of the heap.
+bool OpenMemory::follows(std::uint64_t begin, std::uint64_t end) {
+  const auto lock = table_.lock();
+  const bool in_heap = plan_.heap != nullptr && begin < plan_.heap->end && end > plan_.heap->begin;
+  return !in_heap && table_.has_all(begin, end);
 }
 
 // Promoted memory becomes private before its events go unread. The heap stays in its file for the next one, unless
@@ -128,7 +138,9 @@ OpenMemory::~OpenMemory() {
   }
   changed_.notify_all();
   thread_.join();
-  take_back(gate_.try_close() ? Bytes::kOfFile : Bytes::kCopied);
+  adapters_.end(*this);
+  const bool all_have_left = gate_.try_close();
+  take_back(all_have_left ? Bytes::kOfFile : Bytes::kCopied, !all_have_left);
   monitor_.stop();
 }
 
@@ -188,8 +200,6 @@ Refusal OpenMemory::promote_data_segments() {
 }
 
 void OpenMemory::make_private(const Mapping& mapping, Bytes bytes) {
-  const bool is_heap = plan_.heap != nullptr && mapping.offset >= kHeapPlace && mapping.offset < 2 * kHeapPlace;
-  if (is_heap) return;  // its own library knows about it
   const AddressRange range = {mapping.begin, mapping.end};
   const int rights = rights_of(mapping);
   if (plan_.promotes) monitor_.events().unwatch(range.begin, range.end);
@@ -201,12 +211,21 @@ void OpenMemory::make_private(const Mapping& mapping, Bytes bytes) {
 }
 
 // The gate is closed. Nothing is copied where nobody has the file's bytes any more, and children of a fork have it as
-// any private memory.
-void OpenMemory::take_back(Bytes bytes) {
+// any private memory. Adapters that are at it are not waited for: what they write is lost, and has to be written again.
+void OpenMemory::take_back(Bytes bytes, bool heap_too) {
+  AdapterMemory::Change change(adapters_);
   const auto lock = table_.lock();
   if (!file_.valid()) return;
-  each_mapping_of(file_.descriptor(), mappings_, [&](const Mapping& mapping) { make_private(mapping, bytes); });
-  if (plan_.heap != nullptr && bytes == Bytes::kCopied) plan_.heap->make_private(true);
+  each_mapping_of(file_.descriptor(), mappings_, [&](const Mapping& mapping) {
+    const bool is_heap = plan_.heap != nullptr && mapping.offset >= kHeapPlace && mapping.offset < 2 * kHeapPlace;
+    if (is_heap) return;  // its own library knows about it
+    change.tell(mapping.begin, mapping.end);
+    make_private(mapping, bytes);
+  });
+  if (plan_.heap != nullptr && heap_too) {
+    change.tell(plan_.heap->begin, plan_.heap->end);
+    plan_.heap->make_private(bytes == Bytes::kCopied);
+  }
   table_.drop(0, UINT64_MAX, [](std::uint64_t, std::uint64_t) {});
 }
 
@@ -225,7 +244,7 @@ void OpenMemory::give_up_file(std::uint32_t accessor) {
   const std::lock_guard one_at_a_time(promoting_);
   if (!file_.valid()) return;
   gate_.shut();  // until the new file is there
-  take_back(Bytes::kCopied);
+  take_back(Bytes::kCopied, true);
   gate_.leave_behind(accessor);
   begin_new_file();
 }
@@ -255,8 +274,7 @@ void OpenMemory::before_fork() {
 void OpenMemory::prepare_child() {
   if (!file_.valid()) return;
   gate_.close();
-  take_back(Bytes::kOfFile);
-  if (plan_.heap != nullptr) plan_.heap->make_private(false);
+  take_back(Bytes::kOfFile, true);
 }
 
 void OpenMemory::after_fork() {

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <string>
 
+#include "dataplane/base/adapter_memory.h"
 #include "shm/direct/change_monitor.h"
 #include "shm/direct/control_memory.h"
 #include "shm/direct/heap/preloaded_heap.h"
@@ -20,7 +21,7 @@
 
 namespace openlapi::direct {
 
-class OpenMemory {
+class OpenMemory : private AdapterMemory::Follower {
  public:
   struct Stop {
     void operator()(OpenMemory* memory) const;
@@ -77,8 +78,10 @@ class OpenMemory {
   bool start_threads(std::string& reason);
   void run_promotions();
   void open_heap();
+  bool follows(std::uint64_t begin, std::uint64_t end) override;
+  bool settled() override { return monitor_.events().settled(); }
   enum class Bytes : std::uint8_t { kOfFile, kCopied };
-  void take_back(Bytes bytes);
+  void take_back(Bytes bytes, bool heap_too);
   void make_private(const Mapping& mapping, Bytes bytes);
   void give_up_file(std::uint32_t accessor);
   void begin_new_file();
@@ -102,6 +105,7 @@ class OpenMemory {
   DirectFile file_;
   Gate gate_;
   AddressTable table_;
+  AdapterMemory& adapters_ = AdapterMemory::of_process();
   ChangeMonitor monitor_;
   Promoter promoter_;
 

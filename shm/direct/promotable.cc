@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "dataplane/base/adapter_memory.h"
 #include "dataplane/base/check.h"
 #include "dataplane/base/file_descriptor.h"
 #include "shm/direct/mapping_in_place.h"
@@ -31,8 +32,6 @@ namespace {
 constexpr std::uint64_t kBelowRobustList = 4096, kAboveRobustList = 1536;
 // The main stack grows downwards into what is below it.
 constexpr std::uint64_t kStackEnd = 64 << 10;
-// How the kernel lists a DirectFile.
-constexpr std::string_view kTakenBackName = "/memfd:lapi-direct (deleted)";
 
 // Without opendir(), which allocates. Calls `visit(thread)` until it returns false. False: there is no list.
 template <typename Visit>
@@ -90,18 +89,6 @@ bool waits_for_futex(pid_t thread, const AddressRange& range) {
   return call == SYS_futex && !is_private && address >= range.begin && address < range.end;
 }
 
-// VmPin: pages that an adapter or the kernel has pinned, wherever they are.
-bool has_pinned_memory() {
-  std::array<char, 4096> text;
-  std::string_view rest = read_text("/proc/self/status", text);
-  if (rest.empty()) return true;
-  const std::size_t line = rest.find("\nVmPin:");
-  if (line == std::string_view::npos) return false;
-  rest.remove_prefix(line + std::strlen("\nVmPin:"));
-  rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
-  return next_number(rest, 10) != 0;
-}
-
 bool clip_thread_blocks(std::uint64_t address, AddressRange& range) {
   bool outside = true;
   const bool listed = each_thread([&](pid_t thread) {
@@ -116,13 +103,6 @@ bool clip_thread_blocks(std::uint64_t address, AddressRange& range) {
   return listed && outside;
 }
 
-// Locked memory is the only one of the kind that is promoted to which the kernel gives no such advice. To other memory
-// it means little: the pages are about to be given up for those of the file.
-bool is_locked(const AddressRange& range) {
-  constexpr int kCold = 20;  // MADV_COLD, since Linux 5.4
-  return madvise(pointer_to(range.begin), range.end - range.begin, kCold) != 0 && errno == EINVAL;
-}
-
 Refusal refuse_range(std::uint64_t address, const Mapping& mapping, const KeptRanges& kept, AddressRange& range) {
   const bool is_stack = mapping.name == "[stack]";
   if (is_stack && !clip_out(address, mapping.begin, mapping.begin + kStackEnd, range)) return Refusal::kKeptPrivate;
@@ -131,14 +111,27 @@ Refusal refuse_range(std::uint64_t address, const Mapping& mapping, const KeptRa
   if (!each_thread([&](pid_t thread) { return !(waits = waits_for_futex(thread, range)); }) || waits) {
     return Refusal::kFutex;
   }
-  return refuse_use(range);
+  return is_locked(range) ? Refusal::kLocked : Refusal::kNone;
 }
 
 }  // namespace
 
-Refusal refuse_use(const AddressRange& range) {
-  if (is_locked(range)) return Refusal::kLocked;
-  return has_pinned_memory() ? Refusal::kPinned : Refusal::kNone;
+// Locked memory is the only one of the kind that is promoted to which the kernel gives no such advice. To other memory
+// it means little: the pages are about to be given up for those of the file.
+bool is_locked(const AddressRange& range) {
+  constexpr int kCold = 20;  // MADV_COLD, since Linux 5.4
+  return madvise(pointer_to(range.begin), range.end - range.begin, kCold) != 0 && errno == EINVAL;
+}
+
+std::uint64_t pinned_bytes() {
+  std::array<char, 4096> text;
+  std::string_view rest = read_text("/proc/self/status", text);
+  if (rest.empty()) return UINT64_MAX;
+  const std::size_t line = rest.find("\nVmPin:");
+  if (line == std::string_view::npos) return 0;
+  rest.remove_prefix(line + std::strlen("\nVmPin:"));
+  rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
+  return next_number(rest, 10) * 1024;
 }
 
 std::string_view text_of(Refusal refusal) {
@@ -160,7 +153,7 @@ std::string_view text_of(Refusal refusal) {
     case Refusal::kLocked:
       return "the memory is locked (mlock)";
     case Refusal::kPinned:
-      return "an adapter uses memory of the process";
+      return "an adapter uses it, or other memory of the process that is not known";
     case Refusal::kNoRoom:
       return "there is no room in the table or the file";
     case Refusal::kTooMuch:
@@ -204,7 +197,7 @@ std::optional<AddressRange> promotable_range(std::uint64_t address, std::uint64_
     ++mappings;
     if (!mapping.contains(address)) return true;
     found = {std::max(chunk_begin, mapping.begin), std::min(chunk_begin + chunk, mapping.end)};
-    const bool taken_back = mapping.name.starts_with(kTakenBackName);
+    const bool taken_back = mapping.name == AdapterMemory::kMovedTo;
     const bool right_kind = mapping.readable && mapping.writable && !mapping.executable && !mapping.shared &&
                             (mapping.inode == 0 || taken_back);
     refusal = right_kind ? refuse_range(address, mapping, process.kept, found) : Refusal::kOtherKind;

@@ -19,7 +19,7 @@ enum class Refusal : std::uint8_t {
   kKeptPrivate,   // a thread's control block, the end of the main stack, what is ours
   kFutex,         // a thread waits there for what is named by the memory's identity
   kLocked,        // against being swapped out: the file would not be
-  kPinned,        // an adapter uses memory of the process
+  kPinned,        // an adapter uses it, or memory that is not known
   kNoRoom,        // in the table or the file
   kTooMuch,       // to be copied while the program waits
   kMappings,      // the process has so many that it needs the rest itself
@@ -61,8 +61,12 @@ struct ProcessView {
 std::optional<AddressRange> promotable_range(std::uint64_t address, std::uint64_t chunk, const ProcessView& process,
                                              Refusal& refusal);
 
-// Whether somebody counts on the pages that the memory has: it is locked, or an adapter uses memory of the process.
-Refusal refuse_use(const AddressRange& range);
+// Whether the memory is locked, for which it would not be promoted.
+bool is_locked(const AddressRange& range);
+
+// VmPin: how much of this process's memory adapters or the kernel have pinned, wherever it is. UINT64_MAX: it cannot be
+// found out.
+std::uint64_t pinned_bytes();
 
 // Of the mappings that the kernel allows a process (vm.max_map_count), those up to which memory is promoted: a chunk
 // takes two more, and at the limit the program's own mmap() and free() fail.

@@ -80,14 +80,23 @@ Refusal Promoter::publish(const AddressRange& range, std::uint64_t offset) {
   return table_.add({range.begin, range.end, offset}) ? Refusal::kNone : Refusal::kNoRoom;
 }
 
-Refusal Promoter::move_to_file(const AddressRange& range) {
-  const std::uint64_t offset = file_.place(range.begin, range.end);
-  if (offset == 0) return Refusal::kNoRoom;
+// Until the memory is in place no transfer by an adapter begins.
+Refusal Promoter::move(const AddressRange& range, std::uint64_t offset) {
+  AdapterMemory::Change change(adapters_);
+  if (!change.is_free(range.begin, range.end, pinned_bytes())) return Refusal::kPinned;
+  change.take(range.begin, range.end);
   if (!fault_.watch(range.begin, range.end)) return Refusal::kSystem;
   const bool is_protected = fault_.protect(range.begin, range.end);
   const Refusal refusal = is_protected ? replace(range, offset) : Refusal::kSystem;
   if (refusal != Refusal::kNone) fault_.unwatch(range.begin, range.end);
   fault_.wake(range.begin, range.end);
+  return refusal;
+}
+
+Refusal Promoter::move_to_file(const AddressRange& range) {
+  const std::uint64_t offset = file_.place(range.begin, range.end);
+  if (offset == 0) return Refusal::kNoRoom;
+  const Refusal refusal = move(range, offset);
   return refusal != Refusal::kNone ? refusal : publish(range, offset);
 }
 
@@ -121,19 +130,29 @@ Refusal Promoter::promote(std::uint64_t address) {
   return found ? move_to_file(*found) : refusal;
 }
 
-Refusal Promoter::move_data(const DataMapping& data, std::uint64_t& pages) {
-  if (const Refusal refusal = refuse_use(data.range); refusal != Refusal::kNone) return refusal;
-  if (!has_room()) return Refusal::kNoRoom;
+Refusal Promoter::move_data(const DataMapping& data, std::uint64_t offset, std::uint64_t& pages) {
   const AddressRange& range = data.range;
-  const std::uint64_t offset = file_.place(range.begin, range.end), most = pages;
-  if (offset == 0) return Refusal::kNoRoom;
+  const std::uint64_t most = pages;
+  AdapterMemory::Change change(adapters_);
+  if (!change.is_free(range.begin, range.end, pinned_bytes())) return Refusal::kPinned;
+  change.take(range.begin, range.end);  // before it is copied: the log may lie in it
   if (!page_map_.copy(range, data.anonymous, file_.descriptor(), offset, pages)) {
     file_.discard(offset, range.end - range.begin);
     pages = most;
     return Refusal::kTooMuch;
   }
   const bool moved = map_in_place(range, PROT_READ | PROT_WRITE, MAP_SHARED, file_.descriptor(), offset);
-  return moved ? publish(range, offset) : Refusal::kSystem;
+  return moved ? Refusal::kNone : Refusal::kSystem;
+}
+
+Refusal Promoter::open_data(const DataMapping& data, std::uint64_t& pages) {
+  const AddressRange& range = data.range;
+  if (is_locked(range)) return Refusal::kLocked;
+  if (!has_room()) return Refusal::kNoRoom;
+  const std::uint64_t offset = file_.place(range.begin, range.end);
+  if (offset == 0) return Refusal::kNoRoom;
+  const Refusal refusal = move_data(data, offset, pages);
+  return refusal != Refusal::kNone ? refusal : publish(range, offset);
 }
 
 // A segment's mappings are of the program's file, and behind it of no file, until they have been promoted once.
@@ -155,7 +174,7 @@ Refusal Promoter::promote_data_segments(const std::vector<AddressRange>& segment
   Refusal first = Refusal::kNone;
   std::uint64_t pages = kMostDataPages;
   for (const DataMapping& data : data_mappings(segments)) {
-    const Refusal refusal = move_data(data, pages);
+    const Refusal refusal = open_data(data, pages);
     if (first == Refusal::kNone) first = refusal;
   }
   return first;

@@ -2,13 +2,14 @@
 // on: whoever writes there meanwhile waits for some tens of microseconds.
 //
 // One promotion at a time, by a thread whose stack and whatever else it writes are kept private (KeptRanges), and which
-// does not allocate.
+// does not allocate. Memory that an adapter uses stays where it is; what is only registered is registered anew.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "dataplane/base/adapter_memory.h"
 #include "shm/direct/address_table.h"
 #include "shm/direct/direct_file.h"
 #include "shm/direct/gate.h"
@@ -46,9 +47,11 @@ class Promoter {
     bool anonymous;
   };
   std::vector<DataMapping> data_mappings(const std::vector<AddressRange>& segments) const;
-  Refusal move_data(const DataMapping& data, std::uint64_t& pages);
+  Refusal open_data(const DataMapping& data, std::uint64_t& pages);
+  Refusal move_data(const DataMapping& data, std::uint64_t offset, std::uint64_t& pages);
   bool has_room();
   Refusal move_to_file(const AddressRange& range);
+  Refusal move(const AddressRange& range, std::uint64_t offset);
   Refusal replace(const AddressRange& range, std::uint64_t offset);
   Refusal publish(const AddressRange& range, std::uint64_t offset);
   bool is_at(const AddressRange& range, std::uint64_t offset) const;
@@ -59,6 +62,7 @@ class Promoter {
   Gate& gate_;
   const ProcessView process_;
   const Userfault& events_;
+  AdapterMemory& adapters_ = AdapterMemory::of_process();
   Userfault fault_;  // of memory that is not promoted yet
   PageMap page_map_;
 };

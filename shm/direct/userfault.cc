@@ -67,6 +67,12 @@ bool Userfault::protect(std::uint64_t begin, std::uint64_t end) const {
   return ioctl(descriptor(), UFFDIO_WRITEPROTECT, &request) == 0;
 }
 
+// The kernel refuses any such request meanwhile, before it looks at the range.
+bool Userfault::settled() const {
+  uffdio_writeprotect request{};
+  return ioctl(descriptor(), UFFDIO_WRITEPROTECT, &request) == 0 || errno != EAGAIN;
+}
+
 void Userfault::wake(std::uint64_t begin, std::uint64_t end) const {
   uffdio_range range{.start = begin, .len = end - begin};
   ioctl(descriptor(), UFFDIO_WAKE, &range);

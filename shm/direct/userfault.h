@@ -26,6 +26,8 @@ class Userfault {
   bool unwatch(std::uint64_t begin, std::uint64_t end) const;
   // What is watched: whoever writes there waits from now on. Fails if some of it is not watched any more.
   bool protect(std::uint64_t begin, std::uint64_t end) const;
+  // False: a thread is unmapping or moving what is watched, and its event has not been read, or only just.
+  bool settled() const;
   // Who waits there tries again.
   void wake(std::uint64_t begin, std::uint64_t end) const;
 

@@ -14,7 +14,7 @@ namespace {
 const dev_t kProgramDevice = makedev(0xfe, 1);
 
 bool covered(std::uint64_t begin, std::uint64_t end, std::initializer_list<const char*> lines) {
-  WatchableMemoryScan scan(begin, end, {kProgramDevice, 1234, "/usr/bin/program"});
+  WatchableMemoryScan scan(begin, end, {kProgramDevice, 1234, "/usr/bin/program"}, AdapterMemory::of_process());
   for (const char* line : lines) scan.take(parse_mapping(line).value());
   return scan.covered();
 }
@@ -80,7 +80,9 @@ TEST(MemoryKind, ThisProcessIsAsked) {
                       copied = map(MAP_PRIVATE, file);
   const FileIdentity program = program_file();
   EXPECT_NE(program.inode, 0u);
-  const auto known = [&](std::uint64_t begin, std::uint64_t end) { return watchable_memory({begin, end}, program); };
+  const auto known = [&](std::uint64_t begin, std::uint64_t end) {
+    return scan_memory({begin, end}, program, AdapterMemory::of_process()).covered();
+  };
   EXPECT_TRUE(known(own, own + 4 * page));
   EXPECT_FALSE(known(shared, shared + 4 * page));
   EXPECT_FALSE(known(copied, copied + page));

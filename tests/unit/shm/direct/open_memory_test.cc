@@ -198,7 +198,7 @@ TEST(OpenMemory, ShowsBothSidesWhatIsRemoved) {
     ASSERT_EQ(process.promote(words), Refusal::kNone);
     ASSERT_EQ(madvise(words, kChunkBytes, MADV_REMOVE), 0);
     EXPECT_EQ(load(words), 0u);
-    EXPECT_TRUE(process.add(words));
+    process.add_when_open(words);
     EXPECT_EQ(load(words), 1u);
   });
 }
