@@ -94,12 +94,11 @@ AdapterMemory::Change::Change(AdapterMemory& memory) : memory_(memory), still_(m
   memory.changes_.begin_round();
 }
 
-bool AdapterMemory::Change::is_free(std::uint64_t begin, std::uint64_t end, std::uint64_t pinned) const {
-  if (pinned != memory_.bytes_) return false;
+bool AdapterMemory::Change::is_used(std::uint64_t begin, std::uint64_t end) const {
   for (const Pinned* one = memory_.pinned_.first(); one != nullptr; one = memory_.pinned_.next(*one)) {
-    if (one->begin_ < end && one->end_ > begin && one->used_.load()) return false;
+    if (one->begin_ < end && one->end_ > begin && one->used_.load()) return true;
   }
-  return true;
+  return false;
 }
 
 void AdapterMemory::Change::take(std::uint64_t begin, std::uint64_t end) {

@@ -111,9 +111,11 @@ class AdapterMemory {
     Change(const Change&) = delete;
     Change& operator=(const Change&) = delete;
 
-    // Whether no adapter uses these pages, nor has pinned any that are not known here: they could be these. `pinned`:
-    // bytes of the process that are, as the kernel counts them for each registration.
-    bool is_free(std::uint64_t begin, std::uint64_t end, std::uint64_t pinned) const;
+    // Whether an adapter uses these pages.
+    bool is_used(std::uint64_t begin, std::uint64_t end) const;
+    // Whether all pages that adapters have pinned are known here. Any may be one that is not. `pinned`: bytes of the
+    // process that are, as the kernel counts them for each registration.
+    bool knows_all(std::uint64_t pinned) const { return pinned == memory_.bytes_; }
     // These pages are about to be moved: whoever watches them hands them over.
     void take(std::uint64_t begin, std::uint64_t end);
     // What is registered of them is registered anew when it is used next; what is in use has to be done again.

@@ -21,15 +21,16 @@ constexpr std::uint32_t kOwnThreads = 2;
 
 constexpr std::uint64_t whole_pages(std::uint64_t bytes) { return (bytes + shm::kPage - 1) / shm::kPage * shm::kPage; }
 
-// The object, then the two stacks, each above a page that nobody may touch.
+// The object, then the two stacks, each above a page that nobody may touch, and room for a chunk.
 constexpr std::uint64_t kStackRoom = shm::kPage + PrivateThread::kStackSize;
 constexpr std::uint64_t object_size() { return whole_pages(sizeof(OpenMemory)); }
-constexpr std::uint64_t own_size() { return object_size() + kOwnThreads * kStackRoom; }
+constexpr std::uint64_t own_size() { return object_size() + kOwnThreads * kStackRoom + Promoter::kChunk; }
 
 AddressRange stack_of(const AddressRange& own, std::uint32_t thread) {
   const std::uint64_t guard = own.begin + object_size() + thread * kStackRoom;
   return {guard + shm::kPage, guard + kStackRoom};
 }
+AddressRange room_of(const AddressRange& own) { return {own.end - Promoter::kChunk, own.end}; }
 
 }  // namespace
 
@@ -45,7 +46,7 @@ OpenMemory::OpenMemory(const AddressRange& own, const Plan& plan, ControlMemory 
       gate_(control_),
       table_(control_.header()),
       monitor_(file_, table_, gate_),
-      promoter_(file_, table_, gate_, {kept_, mappings_, most_mappings()}, monitor_.events()) {
+      promoter_(file_, table_, gate_, {kept_, mappings_, most_mappings(), room_of(own)}, monitor_.events()) {
   kept_.add(own.begin, own.end);
   control_.header().file_descriptor.store(file_.descriptor());
   if (plan_.heap != nullptr) open_heap();

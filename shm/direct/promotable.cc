@@ -153,7 +153,7 @@ std::string_view text_of(Refusal refusal) {
     case Refusal::kLocked:
       return "the memory is locked (mlock)";
     case Refusal::kPinned:
-      return "an adapter uses it, or other memory of the process that is not known";
+      return "an adapter or somebody else has it pinned, or may have";
     case Refusal::kNoRoom:
       return "there is no room in the table or the file";
     case Refusal::kTooMuch:

@@ -19,7 +19,7 @@ enum class Refusal : std::uint8_t {
   kKeptPrivate,   // a thread's control block, the end of the main stack, what is ours
   kFutex,         // a thread waits there for what is named by the memory's identity
   kLocked,        // against being swapped out: the file would not be
-  kPinned,        // an adapter uses it, or memory that is not known
+  kPinned,        // an adapter uses it, or perhaps somebody else
   kNoRoom,        // in the table or the file
   kTooMuch,       // to be copied while the program waits
   kMappings,      // the process has so many that it needs the rest itself
@@ -54,6 +54,7 @@ struct ProcessView {
   const KeptRanges& kept;
   const MappingList& mappings;
   std::uint32_t most_mappings;
+  AddressRange room{};  // as long as a chunk, for whoever promotes
 };
 
 // The part around `address` of the mapping it is in, at most a chunk of `chunk` bytes (a power of two, of whole pages),

@@ -17,7 +17,6 @@
 namespace openlapi::direct {
 namespace {
 
-constexpr std::uint64_t kChunk = 64 << 10;
 constexpr std::uint64_t kWriteProtectUnpopulated = 1 << 13;  // UFFD_FEATURE_WP_UNPOPULATED, since Linux 6.4
 // LAPI_Init may take 3 ms longer for static data: so many pages of them are copied, at about a microsecond each.
 constexpr std::uint64_t kMostDataPages = 1024;
@@ -26,14 +25,15 @@ constexpr std::uint64_t kMostDataPages = 1024;
 
 Promoter::Promoter(DirectFile& file, AddressTable& table, Gate& gate, const ProcessView& process,
                    const Userfault& events)
-    : file_(file), table_(table), gate_(gate), process_(process), events_(events) {}
+    : file_(file), table_(table), gate_(gate), process_(process), events_(events), room_(fault_, process.room) {}
 
 bool Promoter::start(std::string& reason) {
   if (!page_map_.open()) {
     reason = std::string("/proc/self/pagemap cannot be read: ") + std::strerror(errno);
     return false;
   }
-  fault_ = Userfault::open(UFFD_FEATURE_PAGEFAULT_FLAG_WP | kWriteProtectUnpopulated, reason);
+  fault_ = Userfault::open_moving(UFFD_FEATURE_PAGEFAULT_FLAG_WP | kWriteProtectUnpopulated, reason);
+  room_.open();
   return fault_.is_open();
 }
 
@@ -60,13 +60,31 @@ bool Promoter::find_in_file(std::uint64_t address, AddressRange& range, std::uin
   return found;
 }
 
+bool Promoter::map_file(const AddressRange& range, std::uint64_t offset) {
+  return map_in_place(range, PROT_READ | PROT_WRITE, MAP_SHARED, file_.descriptor(), offset);
+}
+
 // The last look at whether it is still the memory that was protected is one call before it is replaced.
-Refusal Promoter::replace(const AddressRange& range, std::uint64_t offset) {
+Refusal Promoter::replace_protected(const AddressRange& range, std::uint64_t offset) {
   std::uint64_t pages = (range.end - range.begin) / shm::kPage;
+  if (!fault_.protect(range.begin, range.end)) return Refusal::kSystem;
   if (!page_map_.copy(range, false, file_.descriptor(), offset, pages)) return Refusal::kSystem;
   if (!fault_.protect(range.begin, range.end)) return Refusal::kChanged;
-  const bool mapped = map_in_place(range, PROT_READ | PROT_WRITE, MAP_SHARED, file_.descriptor(), offset);
-  return mapped ? Refusal::kNone : Refusal::kSystem;
+  return map_file(range, offset) ? Refusal::kNone : Refusal::kSystem;
+}
+
+// Likewise.
+Refusal Promoter::replace_taken(const AddressRange& range, std::uint64_t offset) {
+  std::uint64_t pages = (range.end - range.begin) / shm::kPage;
+  if (!room_.take(range)) return Refusal::kPinned;
+  Refusal refusal = Refusal::kSystem;
+  if (page_map_.copy(room_.pages_of(range), true, file_.descriptor(), offset, pages)) {
+    const bool is_same = fault_.is_watched(range.begin, range.end);
+    if (is_same && map_file(range, offset)) return room_.clear(), Refusal::kNone;
+    if (!is_same) refusal = Refusal::kChanged;
+  }
+  room_.give_back(range);
+  return refusal;
 }
 
 // What has changed before it is watched makes no event: so it is looked at afterwards, and nobody takes an event's
@@ -83,11 +101,13 @@ Refusal Promoter::publish(const AddressRange& range, std::uint64_t offset) {
 // Until the memory is in place no transfer by an adapter begins.
 Refusal Promoter::move(const AddressRange& range, std::uint64_t offset) {
   AdapterMemory::Change change(adapters_);
-  if (!change.is_free(range.begin, range.end, pinned_bytes())) return Refusal::kPinned;
+  const bool knows_all = change.knows_all(pinned_bytes());
+  if (change.is_used(range.begin, range.end) || (!knows_all && !room_.is_open())) return Refusal::kPinned;
+  if (!knows_all) PageRoom::make_own(range);
   change.take(range.begin, range.end);
-  if (!fault_.watch(range.begin, range.end)) return Refusal::kSystem;
-  const bool is_protected = fault_.protect(range.begin, range.end);
-  const Refusal refusal = is_protected ? replace(range, offset) : Refusal::kSystem;
+  const bool watched = knows_all ? fault_.watch(range.begin, range.end) : fault_.watch_all(range.begin, range.end);
+  if (!watched) return Refusal::kSystem;
+  const Refusal refusal = knows_all ? replace_protected(range, offset) : replace_taken(range, offset);
   if (refusal != Refusal::kNone) fault_.unwatch(range.begin, range.end);
   fault_.wake(range.begin, range.end);
   return refusal;
@@ -134,15 +154,14 @@ Refusal Promoter::move_data(const DataMapping& data, std::uint64_t offset, std::
   const AddressRange& range = data.range;
   const std::uint64_t most = pages;
   AdapterMemory::Change change(adapters_);
-  if (!change.is_free(range.begin, range.end, pinned_bytes())) return Refusal::kPinned;
+  if (change.is_used(range.begin, range.end) || !change.knows_all(pinned_bytes())) return Refusal::kPinned;
   change.take(range.begin, range.end);  // before it is copied: the log may lie in it
   if (!page_map_.copy(range, data.anonymous, file_.descriptor(), offset, pages)) {
     file_.discard(offset, range.end - range.begin);
     pages = most;
     return Refusal::kTooMuch;
   }
-  const bool moved = map_in_place(range, PROT_READ | PROT_WRITE, MAP_SHARED, file_.descriptor(), offset);
-  return moved ? Refusal::kNone : Refusal::kSystem;
+  return map_file(range, offset) ? Refusal::kNone : Refusal::kSystem;
 }
 
 Refusal Promoter::open_data(const DataMapping& data, std::uint64_t& pages) {

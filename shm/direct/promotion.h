@@ -2,7 +2,8 @@
 // on: whoever writes there meanwhile waits for some tens of microseconds.
 //
 // One promotion at a time, by a thread whose stack and whatever else it writes are kept private (KeptRanges), and which
-// does not allocate. Memory that an adapter uses stays where it is; what is only registered is registered anew.
+// does not allocate. Memory that an adapter uses stays where it is; what is only registered is registered anew. Where
+// others have pinned memory, too, the kernel looks whether it is this.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include "shm/direct/direct_file.h"
 #include "shm/direct/gate.h"
 #include "shm/direct/page_copy.h"
+#include "shm/direct/page_room.h"
 #include "shm/direct/promotable.h"
 #include "shm/direct/userfault.h"
 
@@ -21,6 +23,8 @@ namespace openlapi::direct {
 
 class Promoter {
  public:
+  static constexpr std::uint64_t kChunk = 64 << 10;
+
   // `events` reports what happens to promoted memory. All outlive it.
   Promoter(DirectFile& file, AddressTable& table, Gate& gate, const ProcessView& process, const Userfault& events);
 
@@ -52,7 +56,9 @@ class Promoter {
   bool has_room();
   Refusal move_to_file(const AddressRange& range);
   Refusal move(const AddressRange& range, std::uint64_t offset);
-  Refusal replace(const AddressRange& range, std::uint64_t offset);
+  Refusal replace_protected(const AddressRange& range, std::uint64_t offset);
+  Refusal replace_taken(const AddressRange& range, std::uint64_t offset);
+  bool map_file(const AddressRange& range, std::uint64_t offset);
   Refusal publish(const AddressRange& range, std::uint64_t offset);
   bool is_at(const AddressRange& range, std::uint64_t offset) const;
   bool find_in_file(std::uint64_t address, AddressRange& range, std::uint64_t& offset) const;
@@ -64,6 +70,7 @@ class Promoter {
   const Userfault& events_;
   AdapterMemory& adapters_ = AdapterMemory::of_process();
   Userfault fault_;  // of memory that is not promoted yet
+  PageRoom room_;
   PageMap page_map_;
 };
 

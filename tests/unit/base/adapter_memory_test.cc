@@ -28,7 +28,8 @@ struct Owner final : AdapterMemory::Watcher, AdapterMemory::Follower {
 class AdapterMemoryTest : public testing::Test {
  protected:
   bool is_free(std::uint64_t begin, std::uint64_t end, std::uint64_t pinned) {
-    return AdapterMemory::Change(memory).is_free(begin, end, pinned);
+    const AdapterMemory::Change change(memory);
+    return !change.is_used(begin, end) && change.knows_all(pinned);
   }
   PageRanges told() {
     PageRanges ranges;

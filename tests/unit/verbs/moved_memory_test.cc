@@ -2,6 +2,7 @@
 // same bytes, and registrations stay where they may.
 #include "tests/unit/verbs/moved_memory.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -59,18 +60,106 @@ TEST(MovedMemory, WhatAnAdapterUsesStaysWhereItIs) {
   });
 }
 
-// It may be anywhere.
-TEST(MovedMemory, WhatStrangersHavePinnedForbidsAll) {
+// What the kernel says of each page decides then, where it says it (UFFDIO_MOVE, Linux 6.8).
+TEST(MovedMemory, WhatStrangersHavePinnedStaysWhereItIs) {
   in_a_registered_process([] {
     RegisteredProcess both;
     std::uint64_t* const words = map_words(kBytes);
-    both.use(words, kBytes);
+    std::uint64_t* const theirs = &words[kChunkBytes / 8];
+    words[1] = 11;
+    theirs[1] = 22;
     {
-      const std::uint64_t other = address_of(map_words(kChunkBytes));
-      const PinningAdapter stranger(other, other + kChunkBytes);
-      EXPECT_EQ(both.process.promote(words), Refusal::kPinned);
+      PinningAdapter stranger(address_of(theirs) + 4096, address_of(theirs) + 2 * 4096);
+      const std::uint64_t value = 33;
+      EXPECT_EQ(both.process.promote(theirs), Refusal::kPinned);
+      EXPECT_FALSE(is_shared(theirs));
+      EXPECT_TRUE(stranger.write(address_of(&theirs[600]), &value, sizeof value));
+      EXPECT_EQ(theirs[600], 33u);
+      EXPECT_EQ(theirs[1], 22u);
+      const Refusal beside = both.process.promote(words);
+      if (beside == Refusal::kPinned) GTEST_SKIP() << "the kernel does not look";
+      EXPECT_EQ(beside, Refusal::kNone);
+      EXPECT_EQ(words[1], 11u);
+      EXPECT_EQ(words[2], 0u);
+      expect_one_memory(both, &words[1], 5);
     }
-    EXPECT_EQ(both.process.promote(words), Refusal::kNone);
+    EXPECT_EQ(both.process.promote(theirs), Refusal::kNone);
+    EXPECT_EQ(theirs[1], 22u);
+    EXPECT_EQ(theirs[600], 33u);
+  });
+}
+
+// Where the kernel gives transparent huge pages: of one that is pinned in part nothing can be taken.
+TEST(MovedMemory, StrangersInAHugePage) {
+  in_a_registered_process([] {
+    RegisteredProcess both;
+    constexpr std::size_t kHuge = 2 << 20;
+    char* const all = reinterpret_cast<char*>(map_words(4 * kHuge));
+    char* const huge = all + (kHuge - address_of(all) % kHuge);
+    madvise(huge, 2 * kHuge, MADV_HUGEPAGE);
+    std::memset(huge, 1, 2 * kHuge);
+    {
+      PinningAdapter stranger(address_of(huge), address_of(huge) + 4096);
+      const Refusal in_it = both.process.promote(huge + 4 * kChunkBytes);
+      EXPECT_TRUE(in_it == Refusal::kPinned || in_it == Refusal::kNone) << text_of(in_it);
+      EXPECT_EQ(both.process.promote(huge), Refusal::kPinned);
+      const Refusal beside = both.process.promote(huge + kHuge);
+      if (beside == Refusal::kPinned) GTEST_SKIP() << "the kernel does not look";
+      EXPECT_EQ(beside, Refusal::kNone);
+      const char two = 2;
+      EXPECT_TRUE(stranger.write(address_of(huge + 5), &two, 1));
+    }
+    EXPECT_EQ(huge[5], 2);
+    huge[5] = 1;
+    EXPECT_EQ(both.process.promote(huge), Refusal::kNone);
+    for (std::size_t at = 0; at < 2 * kHuge; at += 4096) ASSERT_EQ(huge[at], 1) << at;
+  });
+}
+
+// Threads and their system calls go on meanwhile. A child shares pages with its parent, which are not taken.
+TEST(MovedMemory, NothingIsLostBesideStrangers) {
+  in_a_registered_process([] {
+    RegisteredProcess both;
+    const std::uint64_t other = address_of(map_words(kChunkBytes));
+    const PinningAdapter stranger(other, other + 4096);
+    const std::uint64_t chunks = repetitions(400), in_chunk = kChunkBytes / 8;
+    std::uint64_t* const words = map_words(chunks * kChunkBytes);
+    words[in_chunk / 2] = 5;
+    direct::NeighbourProcess child([] {
+      pause();
+      return 0;
+    });
+    both.process.meet();
+    std::atomic<std::uint64_t> chunk{0}, done{0}, failed{0};
+    const FileDescriptor zeros(open("/dev/zero", O_RDONLY));
+    const auto write = [&] {
+      for (std::uint64_t at = 0; (at = chunk) < chunks; done.fetch_add(1)) {
+        direct::increment(&words[at * in_chunk + 77]);
+        if (read(zeros.get(), &words[at * in_chunk + 600], 4096) != 4096) failed.fetch_add(1);
+      }
+    };
+    std::thread one(write), two(write);
+    std::uint64_t added = 0;
+    for (; chunk < chunks; chunk.fetch_add(1)) {
+      const std::uint64_t before = done;
+      while (done < before + 20) std::this_thread::yield();
+      std::uint64_t* const word = &words[chunk * in_chunk + 77];
+      const Refusal refusal = both.process.promote(word);
+      if (chunk == 0 && refusal == Refusal::kPinned) break;  // the kernel does not look
+      EXPECT_EQ(refusal, Refusal::kNone);
+      for (int i = 0; i < 100; ++i) added += both.process.add(word) ? 1 : 0;
+    }
+    const bool looked = chunk == chunks;
+    chunk = chunks;
+    one.join();
+    two.join();
+    if (!looked) GTEST_SKIP();
+    std::uint64_t sum = 0;
+    for (std::uint64_t at = 0; at < chunks; ++at) sum += words[at * in_chunk + 77];
+    EXPECT_EQ(sum, done + added);
+    EXPECT_EQ(added, 100 * chunks);
+    EXPECT_EQ(failed, 0u);
+    EXPECT_EQ(words[in_chunk / 2], 5u);
   });
 }
 
