@@ -21,7 +21,7 @@
 
 namespace openlapi::direct {
 
-class OpenMemory : private AdapterMemory::Follower {
+class OpenMemory final : private AdapterMemory::Follower {
  public:
   struct Stop {
     void operator()(OpenMemory* memory) const;

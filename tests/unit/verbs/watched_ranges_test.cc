@@ -55,6 +55,19 @@ TEST(WatchedRanges, WhatIsGoneIsNotTouched) {
   EXPECT_EQ(remove(watched, 15, 25), (Ranges{{15, 25}}));
 }
 
+// As where others watch what lies between.
+TEST(WatchedRanges, PartsOfARangeArriveByThemselves) {
+  WatchedRanges watched;
+  watched.add(10, 50);
+  for (const std::uint64_t begin : {10, 40}) watched.divide(begin, begin + 10);
+  for (const std::uint64_t begin : {10, 40}) watched.arrive(begin, begin + 10);
+  EXPECT_EQ(unused(watched, 5, 55), (Ranges{{5, 10}, {20, 40}, {50, 55}}));
+  watch(watched, 15, 45);  // it is other memory now, of which all is watched
+  EXPECT_EQ(remove(watched, 10, 50), (Ranges{{10, 15}, {45, 50}}));
+  EXPECT_EQ(remove(watched, 15, 45), (Ranges{{15, 45}}));
+  EXPECT_EQ(watched.pieces(), 0u);
+}
+
 TEST(WatchedRanges, WhatIsNotUsedIsFoundInAnyRange) {
   WatchedRanges watched;
   EXPECT_EQ(unused(watched, 5, 50), (Ranges{{5, 50}}));

@@ -41,6 +41,19 @@ TEST_F(AddressTableTest, JoinsWhatContinuesInAddressAndFile) {
   EXPECT_EQ(published(), (Ranges{{100, 300, 1100}, {300, 400, 5300}, {500, 600, 1300}}));
 }
 
+TEST_F(AddressTableTest, KnowsWhetherAllOfARangeIsOpen) {
+  table->add({300, 400, 5300});
+  table->add({100, 300, 1100});
+  table->add({500, 600, 1300});
+  EXPECT_TRUE(table->has_all(100, 400)) << "in two ranges of the file";
+  EXPECT_TRUE(table->has_all(599, 600));
+  EXPECT_FALSE(table->has_all(99, 200));
+  EXPECT_FALSE(table->has_all(300, 401));
+  EXPECT_FALSE(table->has_all(300, 600)) << "with a hole";
+  EXPECT_TRUE(table->has(399));
+  EXPECT_FALSE(table->has(400));
+}
+
 TEST_F(AddressTableTest, DropsAHoleOutOfTheMiddle) {
   table->add({100, 500, 1100});
   table->add({700, 800, 2700});
