@@ -59,6 +59,7 @@ class UserfaultMonitor final : public MemoryMonitor, private AdapterMemory::Watc
  private:
   void hand_over(std::uint64_t begin, std::uint64_t end) override;
   bool register_pages(std::uint64_t begin, std::uint64_t end);
+  bool register_part(const PageRange& part);
   bool try_pages(const PageRange& range, const std::vector<PageRange>& parts);
   void release_around(const PageRange& range);
   void release_unused(const PageRange& range);
@@ -159,7 +160,7 @@ bool UserfaultMonitor::try_pages(const PageRange& range, const std::vector<PageR
   }
   bool begun = false;
   for (const PageRange& part : parts) {
-    if (register_pages(part.begin, part.end)) {
+    if (register_part(part)) {
       watched_.arrive(part.begin, part.end);
       begun = true;
       continue;
@@ -170,6 +171,12 @@ bool UserfaultMonitor::try_pages(const PageRange& range, const std::vector<PageR
     return false;
   }
   return true;
+}
+
+// Not between the end of a watch and the next owner's beginning: that would be refused.
+bool UserfaultMonitor::register_part(const PageRange& part) {
+  const AdapterMemory::Still still(memory_);
+  return register_pages(part.begin, part.end);
 }
 
 // The descriptor of a forked child would stop the watch in its parent. Destructors call this: where there is no memory

@@ -98,7 +98,7 @@ Refusal Promoter::publish(const AddressRange& range, std::uint64_t offset) {
   return table_.add({range.begin, range.end, offset}) ? Refusal::kNone : Refusal::kNoRoom;
 }
 
-// Until the memory is in place no transfer by an adapter begins.
+// No transfer by an adapter begins meanwhile, and nobody watches the memory for one before its events are read here.
 Refusal Promoter::move(const AddressRange& range, std::uint64_t offset) {
   AdapterMemory::Change change(adapters_);
   const bool knows_all = change.knows_all(pinned_bytes());
@@ -110,14 +110,12 @@ Refusal Promoter::move(const AddressRange& range, std::uint64_t offset) {
   const Refusal refusal = knows_all ? replace_protected(range, offset) : replace_taken(range, offset);
   if (refusal != Refusal::kNone) fault_.unwatch(range.begin, range.end);
   fault_.wake(range.begin, range.end);
-  return refusal;
+  return refusal != Refusal::kNone ? refusal : publish(range, offset);
 }
 
 Refusal Promoter::move_to_file(const AddressRange& range) {
   const std::uint64_t offset = file_.place(range.begin, range.end);
-  if (offset == 0) return Refusal::kNoRoom;
-  const Refusal refusal = move(range, offset);
-  return refusal != Refusal::kNone ? refusal : publish(range, offset);
+  return offset != 0 ? move(range, offset) : Refusal::kNoRoom;
 }
 
 // Before anything is moved: what is in the file and not in the table is of no use, and costs mappings.
@@ -161,7 +159,7 @@ Refusal Promoter::move_data(const DataMapping& data, std::uint64_t offset, std::
     pages = most;
     return Refusal::kTooMuch;
   }
-  return map_file(range, offset) ? Refusal::kNone : Refusal::kSystem;
+  return map_file(range, offset) ? publish(range, offset) : Refusal::kSystem;
 }
 
 Refusal Promoter::open_data(const DataMapping& data, std::uint64_t& pages) {
@@ -169,9 +167,7 @@ Refusal Promoter::open_data(const DataMapping& data, std::uint64_t& pages) {
   if (is_locked(range)) return Refusal::kLocked;
   if (!has_room()) return Refusal::kNoRoom;
   const std::uint64_t offset = file_.place(range.begin, range.end);
-  if (offset == 0) return Refusal::kNoRoom;
-  const Refusal refusal = move_data(data, offset, pages);
-  return refusal != Refusal::kNone ? refusal : publish(range, offset);
+  return offset != 0 ? move_data(data, offset, pages) : Refusal::kNoRoom;
 }
 
 // A segment's mappings are of the program's file, and behind it of no file, until they have been promoted once.
