@@ -25,6 +25,11 @@ std::uint32_t packet_bytes(std::span<Transport* const> transports) {
   return longest;
 }
 
+bool is_overdue(const ReliableChannel& channel, Nanoseconds timeout, Nanoseconds now) {
+  const Nanoseconds since = channel.waiting_since();
+  return since <= now && now - since >= timeout;
+}
+
 }  // namespace
 
 ChannelSet::Instance::Instance(Transport& transport) : transport(transport), capabilities(transport.capabilities()) {
@@ -323,21 +328,17 @@ void ChannelSet::acknowledge_now() {
   for (PeerChannel* channel : active_) channel->acknowledge_now(now);
 }
 
-bool ChannelSet::is_overdue(const PeerChannel& channel, Nanoseconds now) const {
-  const Nanoseconds since = channel.reliable_.waiting_since();
-  return since <= now && now - since >= config_.timeout;
-}
-
 unsigned ChannelSet::run_timers(Nanoseconds now) {
   // Who was away may have been given up, and learns that first.
   absence_.look(now, [&] {
-    return std::ranges::any_of(active_, [&](const PeerChannel* channel) { return is_overdue(*channel, now); });
+    return std::ranges::any_of(
+        active_, [&](const PeerChannel* channel) { return is_overdue(channel->reliable_, config_.timeout, now); });
   });
   unsigned ran = notices_.empty() ? 0 : look_at_links(now);
   for (std::size_t i = 0; i < active_.size(); ++i) {  // grows when a loss is passed on to others
     PeerChannel* channel = active_[i];
     ran += run_timers_of(*channel, now);
-    if (is_overdue(*channel, now) && !absence_.is_excused(now)) timed_out(*channel, now);
+    if (is_overdue(channel->reliable_, config_.timeout, now) && !absence_.is_excused(now)) timed_out(*channel, now);
   }
   return ran;
 }

@@ -87,15 +87,15 @@ class ChannelSet {
   void keep_up();
   bool keeps_back_any() const { return !kept_back_.empty(); }
   unsigned take_kept_back();
-  void flush();                          // transmit(), with a look at the clock if there is anything to send
-  void acknowledge_now();                // sends all acknowledgements that are owed, so that nobody waits for one
+  void flush();            // transmit(), with a look at the clock if there is anything to send
+  void acknowledge_now();  // sends all acknowledgements that are owed, so that nobody waits for one
 
-  bool has_work() const;                                 // transmit() would send packets
-  bool must_send() const;                                // the same, or there are acknowledgements that may not wait
+  bool has_work() const;   // transmit() would send packets
+  bool must_send() const;  // the same, or there are acknowledgements that may not wait
   // Something is outstanding that has a timer, or links have to be looked at.
   bool needs_clock() const { return !active_.empty() || notices_.is_behind(); }
-  bool settled() const;                                  // everything that a peer can still acknowledge is acknowledged
-  std::size_t not_acknowledged() const;                  // packets that a peer can still acknowledge
+  bool settled() const;                  // everything that a peer can still acknowledge is acknowledged
+  std::size_t not_acknowledged() const;  // packets that a peer can still acknowledge
   Nanoseconds deadline() const;
 
   std::uint32_t max_record() const;  // bytes of the longest record that fits a packet of every transport
@@ -164,7 +164,6 @@ class ChannelSet {
   }
   void report_completed(PeerChannel& channel);
   unsigned look_at_links(Nanoseconds now);
-  bool is_overdue(const PeerChannel& channel, Nanoseconds now) const;
   void look_at_own_addresses();
   static AddressExchange& exchange_with(PeerChannel& channel);
   [[gnu::noinline, gnu::cold]] void take_addresses(PeerChannel& channel, const ReceiveOutcome& outcome,
@@ -178,7 +177,7 @@ class ChannelSet {
   std::vector<std::unique_ptr<Instance>> instances_;
   LinkNotices notices_;
   OwnAddresses own_;
-  std::vector<PeerChannel*> active_;    // those with something to send, to acknowledge, or to wait for
+  std::vector<PeerChannel*> active_;  // those with something to send, to acknowledge, or to wait for
   KeptBack kept_back_;
   Absence absence_{tuning::kAbsence};
   const Instance* heard_ = nullptr;  // that has brought something last
