@@ -11,7 +11,7 @@
 namespace openlapi::direct {
 namespace {
 
-constexpr int kTries = 100;  // each may take a part
+constexpr int kMoveTries = 100;  // each may take a part
 
 }  // namespace
 
@@ -30,7 +30,7 @@ void PageRoom::make_own(const AddressRange& range) {
 bool PageRoom::take(const AddressRange& range) {
   const std::uint64_t length = range.end - range.begin;
   std::uint64_t moved = 0;
-  for (int tries = 0; moved < length && tries < kTries; ++tries) {
+  for (int tries = 0; moved < length && tries < kMoveTries; ++tries) {
     const std::int64_t count = fault_.move(range.begin + moved, room_.begin + moved, length - moved);
     if (count > 0) moved += static_cast<std::uint64_t>(count);
     if (count < 0 && errno != EAGAIN) break;

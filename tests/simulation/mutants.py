@@ -225,7 +225,7 @@ MUTANTS = {
           "         !may_take(peer.requests_waiting, requests_.size(), tuning::kMostRequests);\n", ";\n")]),
     "stopped_task_given_up": (
         "dataplane/paths/channel_set.cc", "a task that is stopped for a part of the time-out is called lost",
-        [("now - since >= config_.timeout;", "now - since >= config_.timeout * 3 / 4;")]),
+        [("now - since >= timeout;", "now - since >= timeout * 3 / 4;")]),
     "purge_keeps_era": (
         "dataplane/peers/losses.cc", "over shared memory what was sent before a purge arrives after it",
         [("  for (const DirectTransport& direct : means_.transports.direct) direct.has.peer_eras->purge_peer(index);\n",
