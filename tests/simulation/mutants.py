@@ -535,8 +535,8 @@ ENGINES = {
         [("recent_->first.takes(message) ? recent_->second.first() : nullptr", "recent_->second.first()")]),
     "new_behind_what_has_left": (
         "api/rpi/lapi/request_engine.cc", "what is new is looked for behind a persistent request that has left the list",
-        [("  return has_hope(request) || (request.rq_state == LAM_RQSDONE && serves_once);\n",
-          "  return has_hope(request) || request.rq_state == LAM_RQSDONE || serves_once;\n")]),
+        [("  return has_hope(request) || (request.rq_state == LAM_RQSDONE && is_told);\n",
+          "  return has_hope(request) || request.rq_state == LAM_RQSDONE || is_told;\n")]),
     "sleep_before_what_is_done": (
         "api/rpi/lapi/request_engine.cc", "a process sleeps although a request that is waited for has ended",
         [("      if (is_waited_for(*request)) may_sleep = false;\n",

@@ -146,10 +146,11 @@ bool RequestEngine::fail_last_hopeless(MPI_Request first) {
 namespace {
 
 // Whether it is in LAM's list as long as it is not destroyed: it has not ended, or it serves once and is destroyed when
-// it leaves the list.
+// it leaves the list. Those of MPI_PROC_NULL are in the list, too, and LAM frees them without saying so.
 bool stays(const _req& request) {
   const bool serves_once = (request.rq_marks & (LAM_RQFDYNREQ | LAM_RQFPERSIST)) == LAM_RQFDYNREQ;
-  return has_hope(request) || (request.rq_state == LAM_RQSDONE && serves_once);
+  const bool is_told = serves_once && request.rq_rank != MPI_PROC_NULL;
+  return has_hope(request) || (request.rq_state == LAM_RQSDONE && is_told);
 }
 
 }  // namespace

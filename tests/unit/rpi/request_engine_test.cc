@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -379,6 +380,21 @@ TEST_F(RequestEngineTest, MakingManySendsLooksAtEachOnce) {
   _req& only = build(LAM_RQIRECV, 1, kMany, memory_, 1);
   EXPECT_EQ(engine_.advance(&only, false), 0);
   EXPECT_EQ(only.rq_state, LAM_RQSSTART) << "the others are not in the list any more";
+}
+
+// LAM has neither built nor started them here, and frees them without destroying them here.
+TEST_F(RequestEngineTest, RequestsOfNobodyAreNotReadAgain) {
+  auto nobodys = std::make_unique<_req>();
+  nobodys->rq_rank = MPI_PROC_NULL;
+  nobodys->rq_marks = LAM_RQFDYNREQ;
+  nobodys->rq_state = LAM_RQSDONE;
+  _req& before = receive(1, 5, memory_, 1);
+  before.rq_next = nobodys.get();
+  EXPECT_EQ(engine_.advance(&before, false), 0);
+  _req& behind = build(LAM_RQIRECV, 1, 6, memory_, 1);
+  before.rq_next = &behind;
+  EXPECT_EQ(engine_.advance(&before, false), 0);
+  EXPECT_EQ(behind.rq_state, LAM_RQSSTART) << "found without the one that LAM may have freed";
 }
 
 TEST_F(RequestEngineTest, WhatHasChangedIsToldBeforeAllAreLookedAt) {
