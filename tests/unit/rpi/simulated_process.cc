@@ -1,6 +1,7 @@
 #include "tests/unit/rpi/simulated_process.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
@@ -9,6 +10,7 @@ namespace {
 
 constexpr int kPatience = 5000;  // turns that something may take that has come
 constexpr int kContexts = 2, kTags = 3, kUntouched = 0x5a, kScribble = 0x6b;
+constexpr std::uintptr_t kNowhere = 8;
 
 char byte_of(int number, std::size_t place) {
   return static_cast<char>(number * 37 + static_cast<int>(place) * 11 + 1);
@@ -82,7 +84,7 @@ SimulatedRequest& SimulatedProcess::make(int type, const Wanted& peer, std::size
   made.is_send = type != LAM_RQIRECV && type != LAM_RQIPROBE;
   request.rq_type = type;
   request.rq_state = LAM_RQSINIT;
-  request.rq_marks = (made.is_send ? LAM_RQFSOURCE : LAM_RQFDEST) | (persistent ? LAM_RQFPERSIST : 0);
+  request.rq_marks = LAM_RQFDYNREQ | (made.is_send ? LAM_RQFSOURCE : LAM_RQFDEST) | (persistent ? LAM_RQFPERSIST : 0);
   request.rq_packbuf = size == 0 ? nullptr : made.buffer.data();
   request.rq_packsize = static_cast<int>(size);
   request.rq_rank = peer.rank;
@@ -179,7 +181,8 @@ bool SimulatedProcess::may_be_dead(const _req& request) const {
 void SimulatedProcess::restart_or_destroy() {
   for (auto made = requests_.begin(); made != requests_.end();) {
     if (made->waits_for_restart && job_.below(8) == 0) start(*made);
-    if (!is_over(made->request) || made->waits_for_restart) {
+    const bool is_waited_for_later = job_.below(3) == 0;
+    if (!is_over(made->request) || made->waits_for_restart || is_waited_for_later) {
       ++made;
     } else if ((made->request.rq_marks & LAM_RQFPERSIST) != 0 && job_.below(4) != 0) {
       made->request.rq_state = LAM_RQSINIT;
@@ -191,8 +194,11 @@ void SimulatedProcess::restart_or_destroy() {
   }
 }
 
+// LAM says nothing of requests of MPI_PROC_NULL. What it frees leads nowhere.
 SimulatedProcess::Requests::iterator SimulatedProcess::destroy(Requests::iterator made) {
-  job_.expect(engine_.destroy(&made->request) == 0, "destroy failed");
+  const bool is_told = made->request.rq_rank != MPI_PROC_NULL;
+  if (is_told) job_.expect(engine_.destroy(&made->request) == 0, "destroy failed");
+  made->request.rq_next = reinterpret_cast<MPI_Request>(kNowhere);
   return requests_.erase(made);
 }
 
@@ -258,20 +264,31 @@ void SimulatedProcess::send(unsigned to, int type) {
   start(make(type, peer, sizes[job_.below(std::size(sizes))], job_.below(6) == 0));
 }
 
+// It has ended from the beginning, and is in LAM's list all the same.
+void SimulatedProcess::send_to_nobody() {
+  SimulatedRequest& made = requests_.emplace_back();
+  made.is_send = true;
+  made.request.rq_rank = MPI_PROC_NULL;
+  made.request.rq_marks = LAM_RQFDYNREQ | LAM_RQFSOURCE;
+  made.request.rq_state = LAM_RQSDONE;
+}
+
 void SimulatedProcess::receive(const Wanted& wanted, std::size_t room, int type, bool persistent) {
   start(make(type, wanted, type == LAM_RQIPROBE ? 0 : room, persistent));
 }
 
+// No probe: a program has no handle of one that it could cancel.
 SimulatedRequest* SimulatedProcess::random_started_receive() {
   std::vector<SimulatedRequest*> started;
   for (SimulatedRequest& made : requests_) {
-    if (!made.is_send && made.request.rq_state == LAM_RQSSTART) started.push_back(&made);
+    if (made.request.rq_type == LAM_RQIRECV && made.request.rq_state == LAM_RQSSTART) started.push_back(&made);
   }
   return started.empty() ? nullptr : started[job_.below(started.size())];
 }
 
 void SimulatedProcess::act() {
-  const std::size_t choice = job_.below(24);
+  const std::size_t choice = job_.below(25);
+  if (choice == 24) return send_to_nobody();
   if (choice > 21) return fast_receive(random_wanted());
   if (choice > 19) return fast_send(static_cast<unsigned>(job_.below(processes_.size())));
   if (choice < 7) return send(static_cast<unsigned>(job_.below(processes_.size())), static_cast<int>(job_.below(4)));

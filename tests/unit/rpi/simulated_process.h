@@ -94,6 +94,7 @@ class SimulatedProcess final : public MpiLayer {
   void start(SimulatedRequest& made);
   void cancel(SimulatedRequest& made);
   void iprobe(const Wanted& wanted);
+  void send_to_nobody();
   void fast_send(unsigned to);
   void fast_receive(const Wanted& wanted);
   void restart_or_destroy();
