@@ -98,6 +98,7 @@ EndpointParts::EndpointParts(const EndpointConfig& configuration, std::span<Tran
               .counters = counters,
               .outbox = outbox,
               .sender = sender,
+              .outgoing = outgoing,
               .requests = request_table,
               .refused = refused},
              config.first_number),

@@ -51,4 +51,11 @@ const OutgoingMessage* OutgoingMessages::sent_from(const void* address) const {
   return found != by_id_.end() ? &found->second : nullptr;
 }
 
+bool OutgoingMessages::any_of_user_before(std::uint64_t number) const {
+  return std::ranges::any_of(by_id_, [number](const auto& entry) {
+    const OutgoingMessage& message = entry.second;
+    return message.number < number && moves_data(message) && message.copy == nullptr;
+  });
+}
+
 }  // namespace openlapi

@@ -37,15 +37,18 @@ class OutgoingMessages {
   }
   // A message whose packets point to `address`; null: there is none.
   const OutgoingMessage* sent_from(const void* address) const;
+  // Whether one that began before the message of that number moves data out of the user's memory to a peer, and may
+  // have to read it again.
+  bool any_of_user_before(std::uint64_t number) const;
   bool empty() const { return by_id_.empty(); }
   std::size_t size() const { return by_id_.size(); }
   std::uint64_t kept_bytes() const { return kept_bytes_; }  // of all queues
 
  private:
-  static bool is_unbegun(const OutgoingMessage& message) {
-    return !message.first_sent &&
-           (message.kind == wire::RecordKind::put || message.kind == wire::RecordKind::active_message);
+  static bool moves_data(const OutgoingMessage& message) {
+    return message.kind == wire::RecordKind::put || message.kind == wire::RecordKind::active_message;
   }
+  static bool is_unbegun(const OutgoingMessage& message) { return !message.first_sent && moves_data(message); }
 
   std::unordered_map<std::uint32_t, OutgoingMessage> by_id_;
   std::uint64_t kept_bytes_ = 0;

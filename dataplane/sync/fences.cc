@@ -10,6 +10,7 @@ FenceTicket Fences::begin() {
   PendingFence fence{.number = next_fence_++,
                      .remaining = 0,
                      .last_request = means_.requests.last_serial(),
+                     .next_message = means_.sender.next_number(),
                      .last_own = means_.refused.newest_own_number(),
                      .outcome = FenceState::done};
   for (Peer* peer : means_.peers.contacted()) {
@@ -34,6 +35,9 @@ FenceState Fences::state(const FenceTicket& ticket, PeerIndex* awaited) {
     if (awaited != nullptr) find_awaited(ticket, *awaited);
     return FenceState::pending;
   }
+  // The target has it all, but something else may be missing there among the last packets, which are acknowledged in
+  // their order: so long they would be sent again.
+  if (means_.outgoing.any_of_user_before(found->next_message)) return FenceState::pending;
   const FenceState state = found->outcome;
   fences_.erase(found);
   return state;

@@ -7,6 +7,7 @@
 
 #include "dataplane/counter/counters.h"
 #include "dataplane/host/fence_state.h"
+#include "dataplane/message/outgoing_messages.h"
 #include "dataplane/message/refused_messages.h"
 #include "dataplane/message/request_table.h"
 #include "dataplane/paths/channel_set.h"
@@ -26,12 +27,14 @@ class Fences final : public FirstRecordListener {
     Counters& counters;
     Outbox& outbox;
     const MessageSender& sender;
+    const OutgoingMessages& outgoing;
     RequestTable& requests;
     const RefusedMessages& refused;
   };
   Fences(const Means& means, std::uint64_t first_number) : means_(means), next_fence_(first_number) {}
 
-  // When the ticket's state is `done`, all operations begun before are complete at their targets.
+  // When the ticket's state is `done`, all operations begun before are complete at their targets, and their origins
+  // have been told that their buffers are free.
   FenceTicket begin();
   // `awaited`, while it is pending: a task that has not answered; unchanged: none, or the fence waits for answers to
   // gets.
@@ -52,6 +55,7 @@ class Fences final : public FirstRecordListener {
     std::uint64_t number;        // its low half is the ticket that is sent to peers
     std::uint32_t remaining;     // peers that have not answered
     std::uint64_t last_request;  // as in FenceTicket
+    std::uint64_t next_message;  // number of the first message that does not belong to the fence
     std::uint64_t last_own;      // number of the last message to oneself that had to wait and belongs to the fence
     FenceState outcome;          // the result once nothing remains
   };
