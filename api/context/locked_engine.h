@@ -44,7 +44,7 @@ class LockedEngine final : public PolledEngine, public UpkeptEngine, private Con
   void thread_ends() override;
 
   // UpkeptEngine.
-  bool try_lock() override { return lock_.try_lock(); }
+  bool try_borrow() override { return lock_.try_borrow(); }
   std::uint32_t steps() const override { return steps_.load(std::memory_order_relaxed); }
   bool keep_up() override { return endpoint_->progress(Step::upkeep) != 0; }
 

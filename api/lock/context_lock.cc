@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <climits>
 #include <ctime>
+#include <utility>
 
 #include "dataplane/poller/backoff.h"
 
@@ -83,11 +84,14 @@ bool ContextLock::step_back() {
 // For others than the favourite. False: another one was faster, or the favourite is inside and stays the favourite.
 bool ContextLock::revoke(Revoking revoking) {
   std::uint32_t expected = kFavoured;
-  if (!word_.compare_exchange_strong(expected, kRevoked, std::memory_order_relaxed)) return false;
+  // Acquire: what one who has borrowed the lock did.
+  if (!word_.compare_exchange_strong(expected, kRevoked, std::memory_order_acquire, std::memory_order_relaxed)) {
+    return false;
+  }
   // From here on the favourite sees that it may not enter, or is seen inside.
   heavy_fence();
   if (inside_.load(std::memory_order_acquire) != 0) {
-    if (revoking == Revoking::unless_inside) {
+    if (revoking != Revoking::waits) {
       word_.store(kFavoured, std::memory_order_relaxed);
       // Either the favourite sees that it may come again, or is seen to have left (looks_free()).
       heavy_fence();
@@ -95,11 +99,24 @@ bool ContextLock::revoke(Revoking revoking) {
     }
     await_favourite();
   }
-  turns_until_favoured_ = std::min(2 * turns_until_favoured_, kMostTurnsUntilFavoured);
-  turns_in_a_row_ = 0;
+  borrowed_ = revoking == Revoking::for_a_turn;
+  if (!borrowed_) end_favour();
   word_.store(kHeld, std::memory_order_relaxed);
   tell_acquire(this);
   return true;
+}
+
+void ContextLock::end_favour() {
+  turns_until_favoured_ = std::min(2 * turns_until_favoured_, kMostTurnsUntilFavoured);
+  turns_in_a_row_ = 0;
+}
+
+// After a turn of another thread than the last owner, or one that others have waited for.
+bool ContextLock::favour_comes_back() {
+  if (!std::exchange(borrowed_, false)) return false;
+  if (!wanted()) return true;
+  end_favour();
+  return false;
 }
 
 void ContextLock::await_favourite() {

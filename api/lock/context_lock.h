@@ -5,8 +5,9 @@
 // Without contention it costs one atomic exchange and, at the end, a plain store; and plain stores and loads for its
 // favourite, the first thread that has taken it some thousand times in a row: as long as the word says kFavoured, the
 // lock is held if and only if the favourite is inside. Another thread first ends that (revoke()): it pays for both with
-// a barrier in all threads, and each such end makes the favourite wait longer for the next time. Nobody else becomes
-// the favourite, so that only one thread ever writes inside_ (tests/models/favoured_lock.pml).
+// a barrier in all threads, and each such end makes the favourite wait longer for the next time; but not one that only
+// borrows it (try_borrow()). Nobody else becomes the favourite, so that only one thread ever writes inside_
+// (tests/models/favoured_lock.pml).
 #pragma once
 
 #include <pthread.h>
@@ -67,14 +68,9 @@ class ContextLock {
     owner_.store(self, std::memory_order_relaxed);
   }
 
-  bool try_lock() {
-    if (owned_by_caller()) return false;  // the favourite would be let in once more
-    while (!take(Revoking::unless_inside)) {
-      if (!looks_free()) return false;
-    }
-    owner_.store(this_thread(), std::memory_order_relaxed);
-    return true;
-  }
+  bool try_lock() { return try_lock(Revoking::unless_inside); }
+  // The same for one turn now and then: the favourite is it again after unlock(), unless somebody waits then.
+  bool try_borrow() { return try_lock(Revoking::for_a_turn); }
 
   [[gnu::always_inline]] void unlock() {
     set_free();
@@ -113,7 +109,16 @@ class ContextLock {
   static constexpr std::uint32_t kFavoured = 2;  // the favourite comes and goes as it likes
   static constexpr std::uint32_t kRevoked = 3;   // it does not, and another thread takes the lock once it has left
 
-  enum class Revoking : bool { unless_inside, waits };
+  enum class Revoking : std::uint8_t { for_a_turn, unless_inside, waits };
+
+  bool try_lock(Revoking revoking) {
+    if (owned_by_caller()) return false;  // the favourite would be let in once more
+    while (!take(revoking)) {
+      if (!looks_free()) return false;
+    }
+    owner_.store(this_thread(), std::memory_order_relaxed);
+    return true;
+  }
 
   bool take_free() {
     std::uint32_t expected = kFree;
@@ -128,7 +133,8 @@ class ContextLock {
   [[gnu::always_inline]] bool enter() {
     inside_.store(1, std::memory_order_relaxed);
     light_fence();
-    if (word_.load(std::memory_order_relaxed) != kFavoured) [[unlikely]]
+    // Acquire: what one who has borrowed the lock did.
+    if (word_.load(std::memory_order_acquire) != kFavoured) [[unlikely]]
       return step_back();
     tell_acquire(this);
     return true;
@@ -148,6 +154,7 @@ class ContextLock {
   // What the word says after a thread had the lock.
   std::uint32_t after_turn_of(pthread_t thread) {
     if (thread != last_owner_ || wanted()) {
+      if (favour_comes_back()) return kFavoured;
       last_owner_ = thread;
       turns_in_a_row_ = 0;
     }
@@ -159,6 +166,8 @@ class ContextLock {
   bool revoke(Revoking revoking);
   void await_favourite();
   std::uint32_t favour(pthread_t thread);
+  void end_favour();
+  bool favour_comes_back();
   void wake_one();
   void lock_contended();
   void sleep_until_taken();
@@ -178,6 +187,7 @@ class ContextLock {
   std::atomic<LockGuests*> guests_{nullptr};
   // Of the owner, while the word says kHeld.
   pthread_t last_owner_ = kNobody;
+  bool borrowed_ = false;  // from the favourite, which was the last owner
   std::uint32_t turns_in_a_row_ = 0;
   std::uint32_t turns_until_favoured_ = kTurnsUntilFavoured;
 };

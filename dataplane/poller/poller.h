@@ -64,7 +64,7 @@ class PolledEngine {
 // What a polling task's peers may still need of its engine while it makes no calls.
 class UpkeptEngine {
  public:
-  virtual bool try_lock() = 0;              // never waits
+  virtual bool try_borrow() = 0;            // the lock, for one turn; never waits
   virtual std::uint32_t steps() const = 0;  // of PolledEngine::progress() so far; any thread, without the lock
   virtual bool keep_up() = 0;               // with the lock: a step of upkeep; false: nothing is outstanding
 

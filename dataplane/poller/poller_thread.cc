@@ -152,7 +152,7 @@ void Poller::park() {
 // sleep.
 Nanoseconds Poller::keep_up() {
   const bool neglected = upkeep_.is_neglected(upkept_->steps()) && !anybody_dozes();
-  if (!neglected || !upkept_->try_lock()) return upkeep_.usual_pause();
+  if (!neglected || !upkept_->try_borrow()) return upkeep_.usual_pause();
   const bool outstanding = inside_ != 0 || interrupt_ || stop_ || upkept_->keep_up();
   engine_.unlock();
   return outstanding ? upkeep_.usual_pause() : upkeep_.pause_when_all_is_quiet();

@@ -159,7 +159,7 @@ inline revoke() {
             taken = false
         fi;
         if
-        :: taken -> store_word(HELD)
+        :: taken -> borrowed = !waits; store_word(HELD)
         :: else
         fi
     fi
@@ -234,8 +234,9 @@ inline set_free() {
     if
     :: seen != HELD -> store_inside(0)
     :: seen == HELD -> store_word(FREE)
-    :: seen == HELD && me == FAVOURITE -> store_word(FAVOURED)
-    fi
+    :: seen == HELD && (me == FAVOURITE || borrowed) -> store_word(FAVOURED)
+    fi;
+    borrowed = false
 }
 
 inline admit_guests_if_free() {
@@ -302,7 +303,7 @@ inline announce_guest() {
 
 proctype thread(byte me; byte turns) {
     byte seen, seen_before;
-    bool taken, waited, waits = true;
+    bool taken, waited, borrowed, waits = true;
     do
     :: turns == 0 -> break
     :: turns != 0 -> turns--; lock(); unlock()
@@ -312,7 +313,7 @@ proctype thread(byte me; byte turns) {
 /* Who does not wait, once, and may have it. */
 proctype asker(byte me) {
     byte seen, seen_before;
-    bool taken, waited, waits = false;
+    bool taken, waited, borrowed, waits = false;
     try_lock();
     if
     :: taken -> acquired(); unlock()
@@ -322,7 +323,7 @@ proctype asker(byte me) {
 
 proctype announcer(byte me) {
     byte seen, seen_before;
-    bool taken, waited, waits = false;
+    bool taken, waited, borrowed, waits = false;
     announce_guest();
     seen = 0; taken = false
 }

@@ -211,6 +211,53 @@ TEST_F(FavouredLock, IsTakenByOneThatDoesNotWait) {
   EXPECT_FALSE(lock_.is_favoured());
 }
 
+TEST_F(FavouredLock, ComesBackFromOneThatBorrowsIt) {
+  take_turns();
+  const auto borrow = [&](auto meanwhile) {
+    std::thread([&] {
+      ASSERT_TRUE(lock_.try_borrow());
+      EXPECT_TRUE(lock_.owned_by_caller());
+      EXPECT_FALSE(lock_.is_favoured());
+      meanwhile();
+      lock_.unlock();
+    }).join();
+  };
+  for (int times = 0; times < 3; ++times) {
+    borrow([] {});
+    EXPECT_EQ(lock_.is_favoured(), kHasProcessBarrier);
+    take_turns(1);
+    EXPECT_EQ(lock_.is_favoured(), kHasProcessBarrier);
+  }
+  lock_.lock();
+  std::thread([&] { EXPECT_FALSE(lock_.try_borrow()); }).join();
+  lock_.unlock();
+  std::thread waiter;
+  borrow([&] {
+    waiter = std::thread([&] {
+      lock_.lock();
+      lock_.unlock();
+    });
+    while (!lock_.wanted()) std::this_thread::yield();
+  });
+  waiter.join();
+  EXPECT_FALSE(lock_.is_favoured());
+  take_turns(2 * ContextLock::kTurnsUntilFavoured);
+  EXPECT_EQ(lock_.is_favoured(), kHasProcessBarrier);
+}
+
+// Who never was the favourite does not become it.
+TEST_F(FavouredLock, IsBorrowedWithoutAFavouriteToo) {
+  for (int times = 0; times < 3; ++times) {
+    std::thread([&] {
+      ASSERT_TRUE(lock_.try_borrow());
+      lock_.unlock();
+    }).join();
+    EXPECT_FALSE(lock_.is_favoured());
+  }
+  take_elsewhere();
+  EXPECT_FALSE(lock_.is_favoured());
+}
+
 TEST_F(FavouredLock, IsHandedOver) {
   take_turns();
   lock_.lock();
@@ -266,7 +313,7 @@ TEST_F(FavouredLock, ExcludesAllOthers) {
   for (int thread = 0; thread < 3; ++thread) {
     threads.emplace_back([&, thread] {
       for (int turn = 0; turn < kTurnsOfOthers;) {
-        if (thread == 0 && !lock_.try_lock()) {
+        if (thread == 0 && !(turn % 2 != 0 ? lock_.try_lock() : lock_.try_borrow())) {
           std::this_thread::yield();
           continue;
         }

@@ -12,7 +12,7 @@ namespace {
 class FakeUpkept final : public UpkeptEngine {
  public:
   explicit FakeUpkept(FakeEngine& engine) : engine_(engine) {}
-  bool try_lock() override {
+  bool try_borrow() override {
     ++tries;
     if (!lets_in) return false;
     engine_.lock();
