@@ -124,6 +124,7 @@ class EthernetPort {
   PortFault add_rules(std::string& reason);
   bool leave_to_kernel(std::string& reason);
   bool make_pools(const PortPreference& preference, std::string& reason);
+  void keep_pools() const;  // the next port with its number has others
   void disconnect_stopped();
   void let_connect();
   bool shares_socket() const;

@@ -4,6 +4,7 @@
 #include <rte_mbuf.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 
 #include "dataplane/base/memory_fault_guard.h"
@@ -53,6 +54,12 @@ rte_mempool* make_pool(const std::string& name, std::uint32_t buffers, std::uint
   return pool == nullptr && node != SOCKET_ID_ANY ? make(SOCKET_ID_ANY) : pool;
 }
 
+// Ports that had this number and were given back: buffers of theirs may still be held.
+std::uint32_t& given_back_with(std::uint16_t number) {
+  static std::array<std::uint32_t, RTE_MAX_ETHPORTS> counts;
+  return counts[number];
+}
+
 // A driver that has no such function has been told when it was configured.
 bool refuses_mtu(std::uint16_t port, std::uint32_t mtu) {
   const int error = rte_eth_dev_set_mtu(port, static_cast<std::uint16_t>(mtu));
@@ -96,7 +103,7 @@ bool EthernetPort::make_pools(const PortPreference& preference, std::string& rea
   const std::uint32_t room = room_for(driver_, std::max(mtu_, std::min(frame, kLargestMtu)));
   const std::uint32_t buffers = receive_buffers(driver_, preference);
   const std::uint32_t sends = preference.send_descriptors + kBuffersInFlight;
-  const std::string number = std::to_string(id_);
+  const std::string number = std::to_string(id_) + "_" + std::to_string(given_back_with(id_));
   receive_pool_ = make_pool("openlapi_in_" + number, buffers, room, node_);
   send_pool_ = receive_pool_ == nullptr ? nullptr : make_pool("openlapi_out_" + number, sends, room, node_);
   if (send_pool_ != nullptr) return true;
@@ -106,6 +113,8 @@ bool EthernetPort::make_pools(const PortPreference& preference, std::string& rea
            " pages: make more with vm.nr_hugepages or the EAL argument -m MIB";
   return false;
 }
+
+void EthernetPort::keep_pools() const { ++given_back_with(id_); }
 
 // Once: the task may ask for these while the port is set up anew by another thread.
 PortFault EthernetPort::find_out(std::string& reason) {

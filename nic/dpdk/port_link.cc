@@ -143,6 +143,7 @@ void EthernetPort::give_back() {
   events_.forget();
   const ControlLock lock;
   rte_eth_dev_owner_unset(id_, owner_);
+  keep_pools();
   remove();
   given_back_ = true;
 }

@@ -2,10 +2,12 @@
 // middle of a reset that does not end. No virtual driver has receive interrupts, asks for a reset or fails: a net_null
 // port is found here under the name of a driver that may have interrupts, and functions of this program are in the
 // place of DPDK's. Runs in dpdk-ports, whose folder has the socket of a memif port.
+#define ALLOW_EXPERIMENTAL_API  // what EAL tells of devices, in DPDK 22.11
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <rte_dev.h>
 #include <rte_ethdev.h>
+#include <rte_mempool.h>
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -239,6 +241,25 @@ TEST_F(DpdkEvents, TimersOfDriversRunWhileATransportIsAskedForPackets) {
   may_go.set_value();
   other.join();
   EXPECT_TRUE(wait_for([&] { return ask(), timer.runs > before; }));
+}
+
+// Its number is free for the next port, while its buffers may still be held.
+TEST_F(DpdkEvents, APortThatTakesTheNumberOfOneThatWasGivenBackHasBuffersOfItsOwn) {
+  auto first = open(kNullPort);
+  ASSERT_NE(first, nullptr);
+  const std::uint16_t number = first->port(0).id();
+  const rte_mempool* const pool = first->port(0).send_pool();
+  rte_dev_event_callback_process(kNullPort.c_str(), RTE_DEV_EVENT_REMOVE);
+  testing::internal::CaptureStderr();
+  ASSERT_TRUE(wait_for([&] { return step(*first), !rte_eth_dev_is_valid_port(number); }));
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("is wanted back by the kernel"), std::string::npos);
+  const auto second = open(kNullPort);
+  ASSERT_NE(second, nullptr);
+  ASSERT_EQ(second->port(0).id(), number);
+  EXPECT_NE(second->port(0).send_pool(), pool);
+  first.reset();
+  const std::string name = second->port(0).send_pool()->name;
+  EXPECT_EQ(rte_mempool_lookup(name.c_str()), second->port(0).send_pool()) << "it is not freed";
 }
 
 // Last, as nobody has the port afterwards.

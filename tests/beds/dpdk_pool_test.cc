@@ -121,7 +121,8 @@ TEST_F(DpdkPools, WithoutABufferSendingIsFull) {
 }
 
 TEST_F(DpdkPools, WithoutABufferArrivalsWait) {
-  rte_mempool* const pool = rte_mempool_lookup(("openlapi_in_" + std::to_string(server_->port(0).id())).c_str());
+  const std::string name = "openlapi_in_" + std::to_string(server_->port(0).id()) + "_0";
+  rte_mempool* const pool = rte_mempool_lookup(name.c_str());
   ASSERT_NE(pool, nullptr);
   {
     const Taken all(pool);

@@ -154,7 +154,7 @@ struct Pair {
 
 std::size_t taken_buffers(const DpdkTransport& transport, const std::string& which) {
   const rte_mempool* pool =
-      rte_mempool_lookup(("openlapi_" + which + "_" + std::to_string(transport.port(0).id())).c_str());
+      rte_mempool_lookup(("openlapi_" + which + "_" + std::to_string(transport.port(0).id()) + "_0").c_str());
   EXPECT_NE(pool, nullptr);
   return pool == nullptr ? 0 : rte_mempool_in_use_count(pool);
 }
