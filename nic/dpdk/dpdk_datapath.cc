@@ -125,8 +125,10 @@ void DpdkTransport::sort(Port& port, rte_mbuf* buffer) {
   auto* const frame = rte_pktmbuf_mtod(buffer, std::byte*);
   const std::uint64_t udp = buffer->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK;
   const std::uint64_t ip = buffer->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK;
-  const dpdk::AdapterVerdict verdict{.udp_good = udp == RTE_MBUF_F_RX_L4_CKSUM_GOOD,
-                                     .ip_good = ip == RTE_MBUF_F_RX_IP_CKSUM_GOOD || port.ethernet.in_memory()};
+  // None: a virtual adapter brings what has not left the machine, with the sum of the pseudo header alone.
+  const dpdk::AdapterVerdict verdict{
+      .udp_good = udp == RTE_MBUF_F_RX_L4_CKSUM_GOOD || udp == RTE_MBUF_F_RX_L4_CKSUM_NONE,
+      .ip_good = ip == RTE_MBUF_F_RX_IP_CKSUM_GOOD || port.ethernet.in_memory()};
   const dpdk::FrameView view = dpdk::parse_frame({frame, buffer->data_len}, port.own, verdict);
   if (view.kind == dpdk::FrameKind::packet && udp != RTE_MBUF_F_RX_L4_CKSUM_BAD) [[likely]] {
     std::byte* data = frame + view.tag + dpdk::kHeaderLength;

@@ -53,6 +53,7 @@ void EthernetPort::where_it_belongs(const std::function<void()>& body) {
 EthernetPort::~EthernetPort() {
   if (!open_) return;
   renewal_.wait();
+  if (events_.asked_back() && !gone()) give_back();
   events_.forget();
   if (given_back_) {
     const ControlLock lock;

@@ -113,7 +113,7 @@ void EthernetPort::renew(std::uint64_t now) {
   if (events_.removed() && !gone()) give_up("was removed, says its driver");
   if (events_.asked_back() && !gone()) {
     give_up("is wanted back by the kernel, which has it again");
-    renewal_.begin([this] { give_back(); });
+    if (!renewal_.begin([this] { give_back(); })) why_gone_ = "is wanted back by the kernel, which has to wait";
   }
   if (service_ != Service::waits || !schedule_.is_due(now)) return;
   service_ = Service::is_renewed;
@@ -137,7 +137,7 @@ void EthernetPort::give_up(std::string why) {
   why_gone_ = std::move(why);
 }
 
-// By a thread of its own. Who has asked for the adapter waits until it is closed.
+// By a thread of its own, or at the port's end. Who has asked for the adapter waits until it is closed.
 void EthernetPort::give_back() {
   if (!have_thread_data()) return;
   events_.forget();

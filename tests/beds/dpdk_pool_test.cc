@@ -21,6 +21,7 @@ namespace {
 
 constexpr PeerIndex kServer = 0, kClient = 1;
 constexpr std::size_t kPackets = 10;
+constexpr std::size_t kUdpSumAt = 40;      // in a frame
 constexpr std::size_t kMostPutAside = 16;  // buffers that a port may have taken before
 
 std::unique_ptr<DpdkTransport> open(PeerIndex self) {
@@ -118,6 +119,30 @@ TEST_F(DpdkPools, WithoutABufferSendingIsFull) {
   const std::uint64_t sent = client_->counters().packets_sent;
   EXPECT_EQ(receive_all(sent), sent);
   EXPECT_EQ(client_->dpdk_counters().lost_packets, 0u);
+}
+
+// As virtio does with a frame of a neighbour's on the same host, whose sum no adapter has made.
+TEST_F(DpdkPools, WhatNeedsNoSumIsTakenWithAnUnfinishedOne) {
+  static std::uint64_t says;
+  const auto change = [](std::uint16_t, std::uint16_t, rte_mbuf** frames, std::uint16_t count, std::uint16_t, void*) {
+    for (std::uint16_t i = 0; i < count; ++i) {
+      std::memset(rte_pktmbuf_mtod_offset(frames[i], char*, kUdpSumAt), 0x12, 2);
+      frames[i]->ol_flags |= says;
+    }
+    return count;
+  };
+  const std::uint16_t port = server_->port(0).id();
+  const rte_eth_rxtx_callback* const changes = rte_eth_add_rx_callback(port, 0, change, nullptr);
+  ASSERT_NE(changes, nullptr);
+  says = RTE_MBUF_F_RX_L4_CKSUM_UNKNOWN;
+  ASSERT_EQ(send(), 1u);
+  while (server_->dpdk_counters().damaged_frames == 0) ASSERT_EQ(receive(*server_), 0u);
+  says = RTE_MBUF_F_RX_L4_CKSUM_NONE;
+  ASSERT_EQ(send(), 1u);
+  std::size_t count = 0;
+  while (count == 0 && server_->dpdk_counters().damaged_frames == 1) count += receive(*server_);
+  EXPECT_EQ(count, 1u);
+  EXPECT_EQ(rte_eth_remove_rx_callback(port, 0, changes), 0);
 }
 
 TEST_F(DpdkPools, WithoutABufferArrivalsWait) {

@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 SECONDS = 1500
-MEGABYTES = 3500
+MEGABYTES = 4500
 
 
 def search(model, definition):
