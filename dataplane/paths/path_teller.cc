@@ -41,12 +41,12 @@ std::uint32_t PathTeller::probed(std::uint32_t paths, Nanoseconds now) {
   return failed;
 }
 
-void PathTeller::heard(Nanoseconds now, Nanoseconds moved) {
+void PathTeller::heard(Nanoseconds now, Nanoseconds moved, bool at_once) {
   for (unsigned path = 0; path != silences_.size(); ++path) {
     Silence& silence = silences_[path];
     if (silence.since == 0 || silence.moved_after != 0 || moved <= silence.since) continue;
     silence.moved_after = now;
-    if (silence.link_down && !silence.failed) fail(path, PathCause::link_down, now);
+    if (silence.link_down && !silence.failed && at_once) fail(path, PathCause::link_down, now);
   }
 }
 

@@ -32,8 +32,8 @@ class PathTeller {
   // The silent paths among these, as bits, are probed now, and so is the one that serves. Returns those that are found
   // to have failed although nobody says so of their links: whoever can looks into each of them, told or not.
   std::uint32_t probed(std::uint32_t paths, Nanoseconds now);
-  // Something has come from the peer. `moved`: as above; UINT64_MAX: nothing waits any more.
-  void heard(Nanoseconds now, Nanoseconds moved);
+  // Something has come from the peer. `moved`: as above; UINT64_MAX: nothing waits any more. `at_once`: as above.
+  void heard(Nanoseconds now, Nanoseconds moved, bool at_once = true);
   // The peer has answered a probe over the path; kElsewhere: over none of those that are silent.
   static constexpr unsigned kElsewhere = UINT32_MAX;
   void answered(unsigned over, Nanoseconds now);

@@ -245,7 +245,7 @@ void PeerChannel::look_for_served(const ReceiveOutcome& outcome, Nanoseconds now
   PathWatch& watch = several_->watch;
   PathTeller& teller = several_->teller;
   const unsigned over = several_->arrived_over;
-  teller.heard(now, reliable_.waiting_since());
+  teller.heard(now, reliable_.waiting_since(), !several_->others_may_serve());
   if (outcome.path_answered) teller.answered(several_->answered_path(), now);
   const bool none_served = watch.all_silent();
   bool any = outcome.path_answered && watch.answered(over);

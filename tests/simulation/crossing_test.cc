@@ -403,6 +403,28 @@ TEST_P(Told, WhichAdapterFailsAndWhichOneTakesOver) {
 
 INSTANTIATE_TEST_SUITE_P(WithAndWithoutWord, Told, testing::Bool());
 
+// The peer, who has heard the same word, asks over another adapter before that has answered.
+TEST_F(Crossing, ThatNoneServesIsNotToldWhileOthersAreAsked) {
+  begin(true, {3, 1});
+  const auto work = [&] {
+    for (int i = 0; i != 100; ++i) {
+      EXPECT_TRUE(brings(0, 8, kSecond));
+      EXPECT_TRUE(brings(1, 8, kSecond));
+      run(20 * kMillisecond);
+    }
+  };
+  work();
+  network_.narrow(0, 0, kNothing);
+  network_.tell_in_matrix(0, 0, false);
+  work();
+  for (PeerIndex task = 0; task != kTasks; ++task) {
+    ASSERT_EQ(tasks_[task]->told().size(), 1u) << task;
+    EXPECT_EQ(tasks_[task]->told()[0].cause, PathCause::link_down);
+    EXPECT_FALSE(tasks_[task]->told()[0].none_serves);
+    EXPECT_NE(tasks_[task]->told()[0].taken, nullptr);
+  }
+}
+
 // A task that is late answers over no path, and then over all.
 TEST_P(Uneven, APauseLeadsNobodyAstray) {
   begin();
