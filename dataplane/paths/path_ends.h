@@ -29,7 +29,10 @@ class PathEnds {
 
   // The one that packets go to.
   unsigned used() const { return used_; }
-  void use(unsigned end) { used_ = end; }
+  void use(unsigned end) {
+    used_ = end;
+    passed_by_ = 0;
+  }
 
   // The one of which something is to be told: where the path led when its latest silence began.
   unsigned silent() const { return silent_; }
@@ -58,13 +61,18 @@ class PathEnds {
   void renew() {
     for (PeerPath& end : all_) end.ask_origin();
   }
-  // Of the others, each in turn, the next one that suits, or the next one if none does; kHome: there are none.
+  // Of the others, each in turn, the next one that suits; one that does not is passed by only every second time, for
+  // what says so may be wrong. kHome: there are none.
   template <typename Suits>
   unsigned next(Suits suits) {
     if (!are_several()) return kHome;
     for (std::size_t tries = 0; tries != all_.size(); ++tries) {
       turn_ = turn_ % static_cast<unsigned>(all_.size() - 1) + 1;
-      if (suits(all_[turn_])) break;
+      passed_by_ ^= 1u << turn_;
+      if ((passed_by_ >> turn_ & 1) == 0) break;
+      if (!suits(all_[turn_])) continue;
+      passed_by_ ^= 1u << turn_;
+      break;
     }
     return turn_;
   }
@@ -82,6 +90,7 @@ class PathEnds {
   unsigned used_ = kHome;
   unsigned silent_ = kHome;
   unsigned turn_ = 0;
+  std::uint32_t passed_by_ = 0;    // the latest time, as bits
   Nanoseconds home_answered_ = 0;  // 0: never
   std::uint32_t owed_probes_ = 0;
   std::uint32_t probed_from_ = 0;

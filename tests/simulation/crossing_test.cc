@@ -339,6 +339,17 @@ TEST_P(Uneven, TheDeathOfTheFirstIsFoundAtOnceWhereTheLinkIsToldToBeDown) {
   expect_both_ways(2 * tuning::kShortestRetransmitTimeout);
 }
 
+// What the matrix has of it is wrong, and of those that are dead it has nothing.
+TEST_P(Uneven, TheOneThatIsLeftServesAlthoughItIsSaidToBeDown) {
+  begin();
+  expect_both_ways(kMillisecond);
+  network_.tell_in_matrix(richer(), most() - 1, false);
+  run(kSecond);
+  for (std::uint32_t adapter = 0; adapter != most() - 1; ++adapter) network_.narrow(richer(), adapter, kNothing);
+  EXPECT_TRUE(brings(1 - richer(), 8, 20 * kSecond));
+  EXPECT_TRUE(brings(richer(), 8, 20 * kSecond));
+}
+
 TEST_P(Uneven, EndsWhenThePairsServeAgain) {
   begin();
   for (std::uint32_t adapter = 0; adapter != fewer(); ++adapter) network_.narrow(richer(), adapter, kNothing);
