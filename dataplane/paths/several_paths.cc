@@ -65,8 +65,8 @@ void SeveralPaths::report_failed(std::uint32_t failed) {
   }
 }
 
-// Other ends in turn, and only while no path serves: the peers of a task may be many. Those that are said to be down are
-// tried as well, less often.
+// Other ends in turn, and only while no path serves: the peers of a task may be many. Those that are said to be down
+// are tried as well, less often.
 std::uint32_t SeveralPaths::ends_to_probe(unsigned path) {
   const std::uint32_t owed = ends[path].take_owed_probes();
   if (owed != 0 && watch.is_silent(path)) return owed;
