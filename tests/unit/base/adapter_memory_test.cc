@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "tests/support/sanitizers.h"
 
 namespace openlapi {
 namespace {
@@ -126,7 +125,6 @@ TEST_F(AdapterMemoryTest, RegistrationsWaitForMoves) {
 
 // In the middle of a move by another thread, too.
 TEST_F(AdapterMemoryTest, AChildOfAForkHasNothing) {
-  if (kThreadSanitizer) GTEST_SKIP() << "forks beside threads are not for it";
   AdapterMemory::Pinned pinned;
   pinned.begin(0x3000, 0x5000);
   std::atomic<int> step{0};
