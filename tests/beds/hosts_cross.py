@@ -8,6 +8,7 @@ import os
 import sys
 
 sys.dont_write_bytecode = True
+from hosts_adapters import add_adapters, packets_sent  # noqa: E402
 from hosts_programs import Done, environment, install, on, write_schema  # noqa: E402
 from paths_probe import Job, wait_until  # noqa: E402
 from tap import check, finish  # noqa: E402
@@ -20,14 +21,9 @@ ADAPTERS = {"one": 0, "two": 100}  # by name: what is added to the host's number
 
 
 def connect():
-    """As lapi(7) says of several adapters of one subnet: each answers for its own address only."""
     for number, host in enumerate(HOSTS, 1):
         parent = "bridge" if host == HOSTS[0] else "eth0"
-        script = "sysctl -qw net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2"
-        for name, first in ADAPTERS.items():
-            script += (f" && ip link add name {name} link {parent} type macvlan mode bridge"
-                       f" && ip address add {NETWORK}.{first + number}/24 dev {name} && ip link set {name} up")
-        done = on(host, script)
+        done = add_adapters(host, parent, {name: f"{NETWORK}.{first + number}" for name, first in ADAPTERS.items()})
         check(f"{host} has two adapters on one network", done.status == 0, done)
 
 
@@ -41,7 +37,7 @@ def running_job():
 
 def sent(host):
     """Packets that have left over each of its adapters."""
-    return [int(on(host, f"cat /sys/class/net/{name}/statistics/tx_packets").out) for name in ADAPTERS]
+    return [packets_sent(host, name) for name in ADAPTERS]
 
 
 def test_packets_leave_over_their_own_adapter():

@@ -8,6 +8,7 @@ import os
 import sys
 
 sys.dont_write_bytecode = True
+from hosts_adapters import add_adapters, packets_sent  # noqa: E402
 from hosts_programs import Done, environment, install, on, write_schema  # noqa: E402
 from paths_probe import Job, wait_until  # noqa: E402
 from tap import check, finish  # noqa: E402
@@ -22,13 +23,8 @@ ROLES = {"the host with three adapters begins": "n1,2", "the host with one adapt
 
 
 def connect():
-    """As lapi(7) says of several adapters of one subnet: each answers for its own address only."""
     for host, adapters in ADAPTERS.items():
-        script = "sysctl -qw net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2"
-        for name, number in adapters.items():
-            script += (f" && ip link add name {name} link eth0 type macvlan mode bridge"
-                       f" && ip address add {NETWORK}.{number}/24 dev {name} && ip link set {name} up")
-        done = on(host, script)
+        done = add_adapters(host, "eth0", {name: f"{NETWORK}.{number}" for name, number in adapters.items()})
         check(f"{host} has {len(adapters)} adapters on the network", done.status == 0, done)
 
 
@@ -42,7 +38,7 @@ def running_job(nodes):
 
 def sent():
     """Packets that have left over each of the three."""
-    return {name: int(on(RICH, f"cat /sys/class/net/{name}/statistics/tx_packets").out) for name in ADAPTERS[RICH]}
+    return {name: packets_sent(RICH, name) for name in ADAPTERS[RICH]}
 
 
 def most_used(running):
