@@ -236,7 +236,11 @@ int RequestEngine::destroy(MPI_Request request) {
   if (state == nullptr) return 0;
   request->rq_rpi = nullptr;
   receives_.forget(*state);
-  sends_.forget(*state) ? stock_.give_back(std::move(state)) : static_cast<void>(state.release());
+  if (sends_.forget(*state)) {
+    stock_.give_back(std::move(state));
+  } else {
+    state.release();
+  }
   return 0;
 }
 
